@@ -1,0 +1,34 @@
+# Everything a developer does here. The scripts are in hack/, each says in its first line what it does.
+.DEFAULT_GOAL := help
+.PHONY: help demo test check crds bench clean supervisor bootstrap programs
+T ?=
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: bootstrap supervisor ## run examples/quickstart and judge every outcome
+	@.venv/bin/toolcall run --expect examples/quickstart
+
+test: bootstrap programs ## run every check and every test; T=tests/unit/core runs the tests below a path
+	@hack/test $(T)
+
+check: bootstrap ## format, lint, types, architecture, drift and unit tests
+	@hack/check
+
+crds: bootstrap ## write crds/ anew from the models
+	@.venv/bin/python hack/generate_crds.py
+
+bench: bootstrap programs ## measure speed and memory: a table, and bench.json
+	@.venv/bin/python tests/bench/bench.py
+
+supervisor: ## build build/supervisor
+	@hack/build supervisor
+
+clean: ## remove what was built (not .venv)
+	rm -rf build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache bench.json
+
+bootstrap:
+	@hack/bootstrap
+
+programs: bootstrap
+	@hack/build

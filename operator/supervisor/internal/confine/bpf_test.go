@@ -1,0 +1,226 @@
+package confine
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// call is what the kernel shows a filter: struct seccomp_data without the instruction pointer.
+type call struct {
+	arch, number uint32
+	args         [6]uint64
+}
+
+func (c call) word(offset uint32) uint32 {
+	switch {
+	case offset == offsetNumber:
+		return c.number
+	case offset == offsetArch:
+		return c.arch
+	}
+	arg := c.args[(offset-offsetArgs)/8]
+	if (offset-offsetArgs)%8 == 4 {
+		return uint32(arg >> 32)
+	}
+	return uint32(arg)
+}
+
+// interpret runs the few instructions that the assembler writes, as the kernel does: the verdict, or a failed test.
+func interpret(t *testing.T, program []unix.SockFilter, c call) uint32 {
+	t.Helper()
+	var accumulator uint32
+	for at := 0; at < len(program); at++ {
+		in := program[at]
+		taken := false
+		switch in.Code {
+		case unix.BPF_LD | unix.BPF_W | unix.BPF_ABS:
+			accumulator = c.word(in.K)
+			continue
+		case unix.BPF_RET | unix.BPF_K:
+			return in.K
+		case unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K:
+			taken = accumulator == in.K
+		case unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K:
+			taken = accumulator >= in.K
+		default:
+			t.Fatalf("instruction %d has code %#x", at, in.Code)
+		}
+		if taken {
+			at += int(in.Jt)
+		} else {
+			at += int(in.Jf)
+		}
+	}
+	t.Fatal("the program ran off its end")
+	return 0
+}
+
+const (
+	allowed = uint32(unix.SECCOMP_RET_ALLOW)
+	eperm   = uint32(unix.SECCOMP_RET_ERRNO) | uint32(unix.EPERM)
+	enosys  = uint32(unix.SECCOMP_RET_ERRNO) | uint32(unix.ENOSYS)
+)
+
+func TestTheFilterDecidesByNumberAndArgumentsOnBothArchitectures(t *testing.T) {
+	const sibling, negative, hidden = 4711, uint64(0xffff_ffff_ffff_ffff), uint64(1) << 32
+	rows := []struct {
+		name         string
+		amd64, arm64 uint32
+		args         [6]uint64
+		verdict      uint32
+	}{
+		{"prlimit64 on oneself", 302, 261, [6]uint64{0, 7}, allowed},
+		{"prlimit64 on a sibling", 302, 261, [6]uint64{sibling, 0}, eperm},
+		{"prlimit64 on process 1", 302, 261, [6]uint64{1, 0}, eperm},
+		{"prlimit64 on a sibling, with a bit in the half that the kernel drops", 302, 261, [6]uint64{hidden | sibling}, eperm},
+		{"prlimit64 on oneself, with a bit in the half that the kernel drops", 302, 261, [6]uint64{hidden}, allowed},
+		{"setrlimit", 160, 164, [6]uint64{7}, allowed},
+		{"sched_setparam on oneself", 142, 118, [6]uint64{0, 1}, allowed},
+		{"sched_setparam on a sibling", 142, 118, [6]uint64{sibling}, eperm},
+		{"sched_setscheduler on oneself", 144, 119, [6]uint64{0, 5}, allowed},
+		{"sched_setscheduler on a sibling", 144, 119, [6]uint64{sibling, 5}, eperm},
+		{"sched_setattr on oneself", 314, 274, [6]uint64{0, 1}, allowed},
+		{"sched_setattr on a sibling", 314, 274, [6]uint64{sibling, 1}, eperm},
+		{"sched_setaffinity on a sibling", 203, 122, [6]uint64{sibling}, allowed},
+		{"setpriority of oneself", 141, 140, [6]uint64{0, 0, 5}, allowed},
+		{"setpriority of a sibling", 141, 140, [6]uint64{0, sibling, 5}, eperm},
+		{"setpriority of a negative who", 141, 140, [6]uint64{0, negative, 5}, eperm},
+		{"setpriority of a process group", 141, 140, [6]uint64{1, 0, 5}, eperm},
+		{"setpriority of every process of the user", 141, 140, [6]uint64{2, 0, 5}, eperm},
+		{"ioprio_set of oneself", 251, 30, [6]uint64{1, 0, 5}, allowed},
+		{"ioprio_set of a sibling", 251, 30, [6]uint64{1, sibling, 5}, eperm},
+		{"ioprio_set of every process of the user", 251, 30, [6]uint64{3, 0, 5}, eperm},
+		{"process_vm_readv", 310, 270, [6]uint64{sibling}, eperm},
+		{"process_vm_writev", 311, 271, [6]uint64{sibling}, eperm},
+		{"pidfd_getfd", 438, 438, [6]uint64{3, 1}, eperm},
+		{"pidfd_open", 434, 434, [6]uint64{sibling}, allowed},
+		{"ptrace", 101, 117, [6]uint64{0}, allowed},
+		{"io_uring_setup", 425, 425, [6]uint64{}, enosys},
+		{"io_uring_enter", 426, 426, [6]uint64{}, enosys},
+		{"io_uring_register", 427, 427, [6]uint64{}, enosys},
+		{"userfaultfd", 323, 282, [6]uint64{}, enosys},
+		{"shmget", 29, 194, [6]uint64{}, enosys},
+		{"shmat", 30, 196, [6]uint64{}, enosys},
+		{"shmctl", 31, 195, [6]uint64{}, enosys},
+		{"shmdt", 67, 197, [6]uint64{}, enosys},
+		{"semget", 64, 190, [6]uint64{}, enosys},
+		{"semop", 65, 193, [6]uint64{}, enosys},
+		{"semctl", 66, 191, [6]uint64{}, enosys},
+		{"semtimedop", 220, 192, [6]uint64{}, enosys},
+		{"msgget", 68, 186, [6]uint64{}, enosys},
+		{"msgsnd", 69, 189, [6]uint64{}, enosys},
+		{"msgrcv", 70, 188, [6]uint64{}, enosys},
+		{"msgctl", 71, 187, [6]uint64{}, enosys},
+		{"mq_open", 240, 180, [6]uint64{}, enosys},
+		{"mq_unlink", 241, 181, [6]uint64{}, enosys},
+		{"mq_timedsend", 242, 182, [6]uint64{}, enosys},
+		{"mq_timedreceive", 243, 183, [6]uint64{}, enosys},
+		{"mq_notify", 244, 184, [6]uint64{}, enosys},
+		{"mq_getsetattr", 245, 185, [6]uint64{}, enosys},
+		{"add_key", 248, 217, [6]uint64{}, enosys},
+		{"request_key", 249, 218, [6]uint64{}, enosys},
+		{"keyctl", 250, 219, [6]uint64{}, enosys},
+		{"socket AF_UNIX", 41, 198, [6]uint64{unix.AF_UNIX, 1}, allowed},
+		{"socket AF_INET", 41, 198, [6]uint64{unix.AF_INET, 1}, allowed},
+		{"read", 0, 63, [6]uint64{}, allowed},
+		{"openat", 257, 56, [6]uint64{}, allowed},
+		{"execve", 59, 221, [6]uint64{}, allowed},
+	}
+	for _, row := range rows {
+		for arch, number := range map[string]uint32{"amd64": row.amd64, "arm64": row.arm64} {
+			m := machines[arch]
+			got := interpret(t, assemble(m, rules), call{m.audit, number, row.args})
+			if got != row.verdict {
+				t.Errorf("%s on %s: verdict %#x, want %#x", row.name, arch, got, row.verdict)
+			}
+		}
+	}
+}
+
+func TestEveryRuleRefusesSomething(t *testing.T) {
+	for arch, m := range machines {
+		for _, r := range append(rules, unixSockets) {
+			var args [6]uint64
+			if len(r.when) > 0 {
+				args[r.when[0].index] = 99
+				if r.when[0].equals {
+					args[r.when[0].index] = uint64(r.when[0].value)
+				}
+			}
+			got := interpret(t, assemble(m, append(rules, unixSockets)), call{m.audit, m.number(r), args})
+			if got != uint32(unix.SECCOMP_RET_ERRNO)|uint32(r.errno) {
+				t.Errorf("%s on %s: verdict %#x", r.name, arch, got)
+			}
+		}
+	}
+}
+
+func TestUnixSocketsAreRefusedOnlyWhereAskedAndPairsNever(t *testing.T) {
+	for arch, numbers := range map[string]struct{ socket, pair uint32 }{"amd64": {41, 53}, "arm64": {198, 199}} {
+		m := machines[arch]
+		program := assemble(m, append(rules[:len(rules):len(rules)], unixSockets))
+		for _, row := range []struct {
+			number  uint32
+			family  uint64
+			verdict uint32
+		}{
+			{numbers.socket, unix.AF_UNIX, eperm},
+			{numbers.socket, 1<<32 | unix.AF_UNIX, eperm},
+			{numbers.socket, unix.AF_INET6, allowed},
+			{numbers.pair, unix.AF_UNIX, allowed},
+		} {
+			if got := interpret(t, program, call{m.audit, row.number, [6]uint64{row.family, 1}}); got != row.verdict {
+				t.Errorf("%s: call %d of family %#x: verdict %#x, want %#x", arch, row.number, row.family, got, row.verdict)
+			}
+		}
+	}
+}
+
+func TestCallsInAForeignNumberingAreRefused(t *testing.T) {
+	const i386, arm = unix.AUDIT_ARCH_I386, unix.AUDIT_ARCH_ARM
+	for _, row := range []struct {
+		name    string
+		machine string
+		call    call
+		verdict uint32
+	}{
+		{"a 32-bit call on amd64", "amd64", call{arch: i386, number: 1}, enosys},
+		{"a 32-bit call on arm64", "arm64", call{arch: arm, number: 1}, enosys},
+		{"the other architecture", "amd64", call{arch: unix.AUDIT_ARCH_AARCH64, number: 0}, enosys},
+		{"x32 read", "amd64", call{arch: unix.AUDIT_ARCH_X86_64, number: x32Bit}, enosys},
+		{"x32 prlimit64", "amd64", call{arch: unix.AUDIT_ARCH_X86_64, number: x32Bit | 302}, enosys},
+		{"a tracer's skip (number -1)", "amd64", call{arch: unix.AUDIT_ARCH_X86_64, number: 0xffff_ffff}, enosys},
+		{"a number of the future", "amd64", call{arch: unix.AUDIT_ARCH_X86_64, number: 999}, allowed},
+		{"a number of the future", "arm64", call{arch: unix.AUDIT_ARCH_AARCH64, number: 999}, allowed},
+	} {
+		if got := interpret(t, assemble(machines[row.machine], rules), row.call); got != row.verdict {
+			t.Errorf("%s: verdict %#x, want %#x", row.name, got, row.verdict)
+		}
+	}
+}
+
+func TestTheNumbersAreThoseOfTheKernelOnBothArchitectures(t *testing.T) {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "golang.org/x/sys").Output()
+	if err != nil {
+		t.Fatalf("find golang.org/x/sys: %v", err)
+	}
+	for arch, m := range machines {
+		source, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(out)), "unix", "zsysnum_linux_"+arch+".go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range append(rules, unixSockets) {
+			line := regexp.MustCompile(`SYS_` + strings.ToUpper(r.name) + `\s+= (\d+)`).FindSubmatch(source)
+			if line == nil || string(line[1]) != strconv.Itoa(int(m.number(r))) {
+				t.Errorf("%s is %d on %s, but x/sys says %q", r.name, m.number(r), arch, line)
+			}
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package confine
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"toolcall-operator/supervisor/internal/measures"
+)
+
+// Never granted whole: they hold other calls' files, other calls' terminals, or the supervisor's spool.
+var private = []string{"/dev", "/work", "/workspace", "/tmp", "/run"}
+
+// Devices an ordinary program expects. /dev/pts is not among them: through it a tool wrote to, and read the keys of, a sibling's terminal.
+var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}
+
+// resolved is where /etc/resolv.conf points to on machines that run systemd-resolved.
+const resolved = "/run/systemd/resolve"
+
+// DefaultBox grants what an image needs to run its programs: its top-level folders to read, one by one, the usual devices and /dev/shm.
+// A top-level folder that is, or holds, a hidden path is left out whole; the caller adds the call's own folders.
+func DefaultBox(hide []string) Box {
+	hidden := append(realPaths(hide), private...)
+	box := Box{Write: []string{"/dev/shm"}, Devices: devices}
+	for _, folder := range topLevel() {
+		if !touches(folder, hidden) {
+			box.Read = append(box.Read, folder)
+		}
+	}
+	if exists(resolved) && !touches(resolved, realPaths(hide)) {
+		box.Read = append(box.Read, resolved)
+	}
+	if measures.Off("pts") {
+		box.Devices = append(box.Devices[:len(box.Devices):len(box.Devices)], "/dev/pts")
+	}
+	return box
+}
+
+// topLevel is the real path of every folder in /, those behind symbolic links included. An unreadable / has none: nothing is granted then.
+func topLevel() []string {
+	entries, err := os.ReadDir("/")
+	if err != nil {
+		return nil
+	}
+	var folders []string
+	for _, entry := range entries {
+		path, err := filepath.EvalSymlinks("/" + entry.Name())
+		if err != nil || path == "/" {
+			continue
+		}
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			folders = append(folders, path)
+		}
+	}
+	return folders
+}
+
+// touches reports whether folder holds, is, or lies in one of the paths.
+func touches(folder string, paths []string) bool {
+	for _, path := range paths {
+		if within(path, folder) || within(folder, path) {
+			return true
+		}
+	}
+	return false
+}
+
+func within(path, folder string) bool {
+	return path == folder || strings.HasPrefix(path, folder+"/")
+}
+
+// realPaths is every path both as written and with its symbolic links resolved, where it exists.
+func realPaths(paths []string) []string {
+	var all []string
+	for _, path := range paths {
+		all = append(all, filepath.Clean(path))
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			all = append(all, real)
+		}
+	}
+	return all
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

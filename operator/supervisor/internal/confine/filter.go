@@ -1,0 +1,81 @@
+package confine
+
+import "golang.org/x/sys/unix"
+
+// argument is one argument of a system call. Only its low 32 bits are looked at: pid, who, which and family are ints to the kernel, which
+// drops the high half itself; a filter that compared it would let a caller hide the value behind a bit that the kernel ignores.
+type argument struct {
+	index  int
+	value  uint32
+	equals bool // the call is refused when the argument equals value, otherwise when it differs
+}
+
+// rule refuses one system call with errno: always, or when one of the arguments is as described.
+type rule struct {
+	name         string
+	amd64, arm64 uint32
+	errno        unix.Errno
+	when         []argument
+}
+
+// self: the argument must be 0, which means the caller.
+func self(index int) argument { return argument{index: index} }
+
+// rules is what a tool may not ask of the kernel. Landlock mediates none of the first group, and the kernel lets every process do these to
+// any other of its uid: seen to work from inside a Landlock domain against siblings and against process 1.
+var rules = []rule{
+	// RLIMIT_CPU of 0 on a sibling or on process 1 killed it. Limits of oneself are set through pid 0 (setrlimit is that).
+	{"prlimit64", 302, 261, unix.EPERM, []argument{self(0)}},
+	// SCHED_IDLE on a sibling starves it; pid 0 stays, and with it chrt and batch of one's own.
+	{"sched_setparam", 142, 118, unix.EPERM, []argument{self(0)}},
+	{"sched_setscheduler", 144, 119, unix.EPERM, []argument{self(0)}},
+	{"sched_setattr", 314, 274, unix.EPERM, []argument{self(0)}},
+	// `which` must be the process (PRIO_PROCESS 0, IOPRIO_WHO_PROCESS 1) too: PRIO_USER with who 0 means every process of the caller's uid.
+	{"setpriority", 141, 140, unix.EPERM, []argument{{index: 0, value: unix.PRIO_PROCESS}, self(1)}},
+	{"ioprio_set", 251, 30, unix.EPERM, []argument{{index: 0, value: ioprioWhoProcess}, self(1)}},
+
+	// Landlock refuses these across domains; a second lock on the ways into another process's memory and files, which no ordinary tool uses
+	// (debuggers fall back to ptrace).
+	{"process_vm_readv", 310, 270, unix.EPERM, nil},
+	{"process_vm_writev", 311, 271, unix.EPERM, nil},
+	{"pidfd_getfd", 438, 438, unix.EPERM, nil},
+
+	// Rings act outside of this filter: the kernel thread does the socket(), openat() and so on. Programs take ENOSYS as "not built in".
+	{"io_uring_setup", 425, 425, unix.ENOSYS, nil},
+	{"io_uring_enter", 426, 426, unix.ENOSYS, nil},
+	{"io_uring_register", 427, 427, unix.ENOSYS, nil},
+	// Stops the kernel in the middle of a copy from user memory, which turns small kernel races into certain ones.
+	{"userfaultfd", 323, 282, unix.ENOSYS, nil},
+
+	// System V objects belong to the IPC namespace of the pod and not to a domain: they outlive the call and every sibling of the uid opens them.
+	{"shmget", 29, 194, unix.ENOSYS, nil},
+	{"shmctl", 31, 195, unix.ENOSYS, nil},
+	{"shmat", 30, 196, unix.ENOSYS, nil},
+	{"shmdt", 67, 197, unix.ENOSYS, nil},
+	{"semget", 64, 190, unix.ENOSYS, nil},
+	{"semctl", 66, 191, unix.ENOSYS, nil},
+	{"semtimedop", 220, 192, unix.ENOSYS, nil},
+	{"semop", 65, 193, unix.ENOSYS, nil},
+	{"msgget", 68, 186, unix.ENOSYS, nil},
+	{"msgctl", 71, 187, unix.ENOSYS, nil},
+	{"msgrcv", 70, 188, unix.ENOSYS, nil},
+	{"msgsnd", 69, 189, unix.ENOSYS, nil},
+	// POSIX queues are names in the same namespace, reached without a path that Landlock could see.
+	{"mq_open", 240, 180, unix.ENOSYS, nil},
+	{"mq_unlink", 241, 181, unix.ENOSYS, nil},
+	{"mq_timedsend", 242, 182, unix.ENOSYS, nil},
+	{"mq_timedreceive", 243, 183, unix.ENOSYS, nil},
+	{"mq_notify", 244, 184, unix.ENOSYS, nil},
+	{"mq_getsetattr", 245, 185, unix.ENOSYS, nil},
+	// Keyrings of the user are shared by every process of the uid on the node, other pods included.
+	{"add_key", 248, 217, unix.ENOSYS, nil},
+	{"request_key", 249, 218, unix.ENOSYS, nil},
+	{"keyctl", 250, 219, unix.ENOSYS, nil},
+}
+
+// unixSockets is added where calls share the machine with its user: X11, D-Bus, agents and container engines listen on named sockets, which
+// Landlock guards only from ABI 9 on. A socketpair reaches nobody else and stays.
+var unixSockets = rule{"socket", 41, 198, unix.EPERM, []argument{{index: 0, value: unix.AF_UNIX, equals: true}}}
+
+// ioprioWhoProcess is IOPRIO_WHO_PROCESS of <linux/ioprio.h>, which x/sys does not name.
+const ioprioWhoProcess = 1

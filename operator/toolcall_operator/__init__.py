@@ -1,0 +1,1 @@
+"""The ToolCall operator: one execution of one tool, carried from manifest to status."""

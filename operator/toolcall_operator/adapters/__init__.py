@@ -1,0 +1,1 @@
+"""What the ports are made of in the world: one package or module for each outside thing."""

@@ -1,0 +1,81 @@
+"""What every manifest has in common: the base of the models, metadata, and the way back to a manifest."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer, StrictBool, StrictStr
+
+from .times import Time
+from .types import Count64, Name, empty, read_only
+
+GROUP = "agentprimitives.authzed.com"
+VERSION = "v1alpha1"
+API_VERSION = f"{GROUP}/{VERSION}"
+
+_ACRONYMS = frozenset({"uid", "id", "url", "ttl", "abi"})
+
+
+def camel(name: str) -> str:
+    """The manifest's spelling of an attribute: ``session_uid`` is ``sessionUID``."""
+    first, *rest = name.rstrip("_").split("_")
+    return first + "".join(word.upper() if word in _ACRONYMS else word.capitalize() for word in rest)
+
+
+class Model(BaseModel):
+    """A frozen piece of a manifest that knows all its fields: one it does not know is an error."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", alias_generator=camel, validate_by_name=True, validate_by_alias=True
+    )
+
+    def to_manifest(self) -> dict[str, Any]:
+        """The fields that were set, as a manifest spells them; defaults nobody wrote and absent values are left out."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_unset=True)
+
+
+class Observed(Model):
+    """A piece of a status. An unknown field is passed over: a newer operator may have written it before this one took over."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class OwnerReference(Model):
+    """The object that this one belongs to and is deleted with."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    api_version: StrictStr
+    kind: StrictStr
+    name: StrictStr
+    uid: StrictStr
+    controller: StrictBool = False
+
+
+_Texts = Annotated[Mapping[StrictStr, StrictStr], AfterValidator(read_only), PlainSerializer(dict)]
+
+
+class ObjectMeta(Model):
+    """The metadata that this project reads; Kubernetes has more, which is passed over."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    name: Name
+    namespace: Name = "default"
+    uid: StrictStr = ""
+    generation: Count64 = 0
+    labels: _Texts = Field(default_factory=empty)
+    annotations: _Texts = Field(default_factory=empty)
+    creation_timestamp: Time | None = None
+    deletion_timestamp: Time | None = None
+    resource_version: StrictStr = ""
+    owner_references: tuple[OwnerReference, ...] = ()
+    finalizers: tuple[StrictStr, ...] = ()
+
+
+class Manifest(Model):
+    """A whole object."""
+
+    def to_manifest(self) -> dict[str, Any]:
+        """The object as a manifest, its kind first."""
+        head = {name: getattr(self, name) for name in ("api_version", "kind")}
+        return {camel(name): value for name, value in head.items()} | super().to_manifest()

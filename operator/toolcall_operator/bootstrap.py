@@ -1,0 +1,53 @@
+"""The one place that picks the outside: here the embedded run is put together."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from toolcall_operator.adapters.artifacts import StoreArtifacts
+from toolcall_operator.adapters.sandbox.local import LocalSandboxes
+from toolcall_operator.dispatcher import Dispatcher, Slots
+from toolcall_operator.local.cluster import FileCluster
+from toolcall_operator.ports import Ports
+
+CALLS_AT_ONCE = 256
+"""Calls in flight in one operator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an embedded run works: the supervisor's binary, a folder for everything tools write, a URL for artifacts."""
+
+    supervisor: Path
+    scratch: Path
+    artifacts: str
+
+
+@asynccontextmanager
+async def embedded(cluster: FileCluster, place: Place) -> AsyncIterator[Dispatcher]:
+    """A dispatcher that runs calls on this machine; every sandbox is gone when the context ends."""
+    sandboxes = LocalSandboxes(place.supervisor, place.scratch, hide=private_folders(os.environ))
+    ports = Ports(
+        cluster=cluster,
+        sandboxes=sandboxes,
+        artifacts=StoreArtifacts(place.artifacts),
+        slots=Slots(CALLS_AT_ONCE),
+        now=lambda: datetime.now(UTC),
+        operator=f"toolcall-run/{platform.node()}/{os.getpid()}",
+    )
+    try:
+        yield Dispatcher(ports)
+    finally:
+        await sandboxes.aclose()
+
+
+def private_folders(environ: Mapping[str, str]) -> tuple[Path, ...]:
+    """Folders no tool may read: the homes of the people of this machine."""
+    home = environ.get("HOME")
+    return (Path("/root"), Path("/home"), *([Path(home)] if home else []))

@@ -1,0 +1,1 @@
+"""Decisions about tool calls: values in, values out, no input or output."""

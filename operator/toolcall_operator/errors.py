@@ -1,0 +1,44 @@
+"""What can go wrong on our side, as one tree.
+
+OperatorError
+├── Unavailable       nothing happened; the same request may succeed later
+├── ProtocolBroken    the other end speaks something else; trying again does not help
+└── SandboxLost       the sandbox in which a call ran cannot answer for it any more
+
+A refused call and a failing tool are values (`core.outcomes`), never exceptions. No text here holds a secret or unbounded foreign text.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from toolcall_operator.core.reasons import Reason
+
+FOREIGN_TEXT_LIMIT = 256
+
+
+class OperatorError(Exception):
+    """A fault of ours, not of the caller and not of the tool."""
+
+
+class Unavailable(OperatorError):
+    """Something of ours could not be reached; nothing happened, and a retry may succeed."""
+
+
+class ProtocolBroken(OperatorError):
+    """The other end of a channel broke the protocol; the channel is closed."""
+
+
+class SandboxLost(OperatorError):
+    """The sandbox of a started call cannot answer for it; `reason` says what is known."""
+
+    def __init__(self, reason: Reason, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+def foreign(text: str) -> str:
+    """Text from outside, made fit for a message: one line, printable, at most 256 characters."""
+    line = "".join(char if char.isprintable() else " " for char in text).strip()
+    return line if len(line) <= FOREIGN_TEXT_LIMIT else line[: FOREIGN_TEXT_LIMIT - 1] + "…"

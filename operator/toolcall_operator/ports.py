@@ -1,0 +1,148 @@
+"""What the reconcile needs of the outside, as small protocols; adapters and fakes implement them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Protocol
+
+from toolcall_operator.api.spiceboxclass import SpiceboxClass
+from toolcall_operator.api.spiceboxsession import SpiceboxSession
+from toolcall_operator.api.toolcall import ToolCall, ToolCallStatus
+from toolcall_operator.core.outcomes import ExecRequest, ExecResult
+from toolcall_operator.core.validation import World
+
+
+class CallState(StrEnum):
+    """What a sandbox's supervisor knows of a call."""
+
+    RUNNING = "Running"
+    EXITED = "Exited"
+    ACKNOWLEDGED = "Acknowledged"
+
+
+class Execution(Protocol):
+    """One started process and its output; iterating gives back the credit that lets more output come."""
+
+    @property
+    def stdout(self) -> AsyncIterator[bytes]:
+        """The stored head of standard output, in order and without gaps, ended by the process's end."""
+        ...
+
+    @property
+    def stderr(self) -> AsyncIterator[bytes]:
+        """The same for standard error."""
+        ...
+
+    async def result(self) -> ExecResult:
+        """How the process ended, once both streams were read to their end.
+
+        Raises:
+            SandboxLost: the sandbox cannot answer for the call any more.
+        """
+        ...
+
+
+class Sandbox(Protocol):
+    """The place where the calls of one session run; `boot_id` changes when its processes are gone."""
+
+    @property
+    def boot_id(self) -> str:
+        """Names this life of the sandbox."""
+        ...
+
+    def start(self, request: ExecRequest) -> AbstractAsyncContextManager[Execution]:
+        """Start the process of a call, or attach to it from its first byte when this boot knows its UID already.
+
+        Leaving the context detaches; it never ends the process.
+
+        Raises:
+            Unavailable: nothing was started, and nothing is remembered of it.
+            SandboxLost: the sandbox is gone, restarted, or has acknowledged this UID before.
+        """
+        ...
+
+    async def kill(self, uid: str) -> None:
+        """Have every process of a call ended: TERM, grace, KILL. Returns at once; unknown and ended calls are fine."""
+        ...
+
+    async def acknowledge(self, uid: str) -> None:
+        """Tell the supervisor that the outcome is kept elsewhere: it drops the output and keeps a tombstone."""
+        ...
+
+    async def calls(self) -> Mapping[str, CallState]:
+        """Every call this boot knows, by UID."""
+        ...
+
+
+class Sandboxes(Protocol):
+    """Gives access to the sandboxes of sessions."""
+
+    def open(self, session: SpiceboxSession, session_class: SpiceboxClass) -> AbstractAsyncContextManager[Sandbox]:
+        """The session's sandbox, started if need be.
+
+        Raises:
+            Unavailable: it could not be reached or started.
+        """
+        ...
+
+
+class Artifacts(Protocol):
+    """Keeps bytes under keys; `put` overwrites."""
+
+    async def put(self, key: str, body: AsyncIterator[bytes]) -> str:
+        """Store `body` under `key`, and return the reference under which it can be had again.
+
+        Raises:
+            Unavailable: the store did not take it.
+        """
+        ...
+
+
+class Cluster(Protocol):
+    """Where calls come from and where their status is kept."""
+
+    async def observe(self, call: ToolCall) -> World:
+        """Everything that decides about this call, in one frozen value."""
+        ...
+
+    async def report(self, call: ToolCall, status: ToolCallStatus) -> ToolCall:
+        """Keep `status`, and return the call that carries it.
+
+        Raises:
+            Unavailable: it could not be kept; nothing changed.
+        """
+        ...
+
+
+class Slots(Protocol):
+    """Decides whose turn it is to run."""
+
+    def of(self, session: SpiceboxSession, session_class: SpiceboxClass) -> AbstractAsyncContextManager[None]:
+        """A turn of `session`; entering waits for it, leaving gives it back."""
+        ...
+
+
+class Clock(Protocol):
+    """Tells the time of day, in UTC."""
+
+    def __call__(self) -> datetime:
+        """Now."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The outside, chosen once at start."""
+
+    cluster: Cluster
+    sandboxes: Sandboxes
+    artifacts: Artifacts
+    slots: Slots
+    now: Clock
+    operator: str
+    epoch: int = 0
+    fault_budget: timedelta = timedelta(minutes=2)

@@ -1,0 +1,32 @@
+"""The environment of a call, by precedence."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolcall_operator.core import execenv
+
+ENVIRONMENTS = st.dictionaries(st.sampled_from("ABCDE"), st.text(max_size=5))
+
+
+def test_nothing_set_anywhere_assembles_nothing() -> None:
+    assert execenv.assemble({}, {}) == {}
+
+
+def test_a_session_without_defaults_leaves_the_calls_environment_as_it_is() -> None:
+    assert execenv.assemble({"FOO": "bar"}, {}) == {"FOO": "bar"}
+
+
+def test_the_call_wins_over_its_session() -> None:
+    assembled = execenv.assemble({"OVERRIDDEN": "call"}, {"GIT_TERMINAL_PROMPT": "0", "OVERRIDDEN": "session"})
+
+    assert assembled == {"GIT_TERMINAL_PROMPT": "0", "OVERRIDDEN": "call"}
+
+
+@given(ENVIRONMENTS, ENVIRONMENTS)
+def test_every_name_has_the_value_of_the_nearest_that_sets_it(call: dict[str, str], session: dict[str, str]) -> None:
+    assembled = execenv.assemble(call, session)
+
+    assert assembled.keys() == call.keys() | session.keys()
+    assert all(assembled[name] == call.get(name, session.get(name)) for name in assembled)

@@ -22,7 +22,7 @@ CALLS_AT_ONCE = 256
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an embedded run works: the supervisor's binary, a folder for everything tools write, a URL for artifacts."""
+    """Where an embedded run works: the supervisor's binary, a folder for all that tools write, a URL for artifacts."""
 
     supervisor: Path
     scratch: Path

@@ -15,7 +15,7 @@ from toolcall_operator.reconcile import Stop, reconcile
 
 
 class Slots:
-    """Turns to run: first in, first out within a session; a session waits for the others only with what it may run at once."""
+    """Turns to run: first in, first out in a session, which competes with others only for what it may run at once."""
 
     def __init__(self, limit: int) -> None:
         self._all = asyncio.Semaphore(limit)

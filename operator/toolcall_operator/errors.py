@@ -5,15 +5,11 @@ OperatorError
 ├── ProtocolBroken    the other end speaks something else; trying again does not help
 └── SandboxLost       the sandbox in which a call ran cannot answer for it any more
 
-A refused call and a failing tool are values (`core.outcomes`), never exceptions. No text here holds a secret or unbounded foreign text.
+A refused call and a failing tool are values (`core.outcomes`), never exceptions.
+No text here holds a secret or unbounded foreign text.
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from toolcall_operator.core.reasons import Reason
 
 FOREIGN_TEXT_LIMIT = 256
 
@@ -31,9 +27,9 @@ class ProtocolBroken(OperatorError):
 
 
 class SandboxLost(OperatorError):
-    """The sandbox of a started call cannot answer for it; `reason` says what is known."""
+    """The sandbox of a started call cannot answer for it; `reason`, one of `core.reasons`, says what is known."""
 
-    def __init__(self, reason: Reason, message: str) -> None:
+    def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
         self.reason = reason
 

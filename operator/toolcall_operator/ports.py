@@ -11,7 +11,8 @@ from typing import Protocol
 
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
-from toolcall_operator.api.toolcall import ToolCall, ToolCallStatus
+from toolcall_operator.api.toolcall import ToolCall
+from toolcall_operator.api.toolcallstatus import ToolCallStatus
 from toolcall_operator.core.outcomes import ExecRequest, ExecResult
 from toolcall_operator.core.validation import World
 

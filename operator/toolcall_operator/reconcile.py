@@ -8,12 +8,14 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from typing import TypeVar
 
 import stamina
 
 from toolcall_operator import transfer
-from toolcall_operator.api.toolcall import Dispatch, ToolCall, ToolCallStatus
+from toolcall_operator.api.toolcall import ToolCall
+from toolcall_operator.api.toolcallstatus import Dispatch, ToolCallStatus
 from toolcall_operator.core import status, validation
 from toolcall_operator.core.outcomes import Ended, ExecRequest, Lost, Outcome, Refused
 from toolcall_operator.core.reasons import Reason
@@ -96,23 +98,25 @@ async def carry_out(record: Record, ports: Ports, stop: Stop) -> None:
                 await ready.sandbox.acknowledge(record.call.metadata.uid)
 
 
-async def prepare(record: Record, ports: Ports, held: AsyncExitStack) -> Ready | Refused:
+async def prepare(record: Record, ports: Ports, held: AsyncExitStack) -> Ready | Refused | Lost:
     """Decide on the call, wait for its turn and for its sandbox; `held` keeps both until the end."""
 
     async def decide() -> Plan | Refused:
         return validation.plan(record.call, await ports.cluster.observe(record.call))
-
-    async def enter() -> Sandbox:
-        return await held.enter_async_context(ports.sandboxes.open(plan.session, plan.session_class))
 
     try:
         plan = await retried(decide, record, ports)
         if isinstance(plan, Refused):
             return plan
         await turn(record, plan, ports, held)
-        return Ready(plan, await retried(enter, record, ports))
+        return Ready(plan, await retried(partial(enter, plan, ports, held), record, ports))
     except Unavailable as lasting:
         return fault(record.call, str(lasting))
+
+
+async def enter(plan: Plan, ports: Ports, held: AsyncExitStack) -> Sandbox:
+    """The sandbox the call runs in, kept open as long as `held`."""
+    return await held.enter_async_context(ports.sandboxes.open(plan.session, plan.session_class))
 
 
 async def turn(record: Record, plan: Plan, ports: Ports, held: AsyncExitStack) -> None:
@@ -134,7 +138,7 @@ async def run(ready: Ready, record: Record, ports: Ports, stop: Stop) -> Outcome
     claimed = record.call.status.dispatch if record.call.status else None
     if claimed is None:
         try:
-            await retried(lambda: claim(ready, record, ports), record, ports)
+            await retried(partial(claim, ready, record, ports), record, ports)
         except Unavailable as lasting:
             return fault(record.call, str(lasting))
     elif claimed.boot_id != ready.sandbox.boot_id:
@@ -144,11 +148,13 @@ async def run(ready: Ready, record: Record, ports: Ports, stop: Stop) -> Outcome
         outcome = await follow(ready, record, ports)
     finally:
         killing.cancel()
-    return replace(outcome, stop=stop.reason) if isinstance(outcome, Ended) else outcome
+    if isinstance(outcome, Ended):
+        return replace(outcome, stop=stop.reason, command=ready.plan.request.argv[0])
+    return outcome
 
 
 async def claim(ready: Ready, record: Record, ports: Ports) -> None:
-    """Write down, before anything starts, in which life of which sandbox this call runs: nobody else may run it then."""
+    """Write down, before anything starts, in which life of which sandbox this call runs: nobody else may then."""
     now = ports.now()
     dispatch = Dispatch(boot_id=ready.sandbox.boot_id, operator=ports.operator, epoch=ports.epoch, at=now)
     await record.write(status.started(record.call, ready.plan, dispatch, now))
@@ -157,7 +163,7 @@ async def claim(ready: Ready, record: Record, ports: Ports) -> None:
 async def follow(ready: Ready, record: Record, ports: Ports) -> Ended | Lost:
     """Start the process once, or attach to it, and keep its output; again from its first byte if the store failed."""
     call, session = record.call, ready.plan.session
-    key = "/".join((call.metadata.namespace, session.metadata.name, session.metadata.uid, call.metadata.uid))
+    key = f"{call.metadata.namespace}/{session.metadata.name}/{session.metadata.uid}/{call.metadata.uid}"
     kept: Ended | Lost | None = None
 
     async def attempt() -> Ended | Lost:
@@ -202,7 +208,7 @@ def fault(call: ToolCall, message: str) -> Refused | Lost:
 
 
 async def retried(attempt: Callable[[], Awaitable[T]], record: Record, ports: Ports) -> T:
-    """What `attempt` returns, tried again while our side is unavailable and the budget lasts; the wait shows on the call.
+    """What `attempt` returns, tried again while our side is unavailable and the budget lasts; that shows on the call.
 
     Raises:
         Unavailable: the budget is spent.
@@ -220,7 +226,7 @@ async def retried(attempt: Callable[[], Awaitable[T]], record: Record, ports: Po
     return await stamina.retry(on=Unavailable, attempts=None, timeout=budget, wait_max=10.0)(shown)()
 
 
-async def unless_stopped(preparing: Awaitable[Ready | Refused], stop: Stop) -> Ready | Refused:
+async def unless_stopped(preparing: Awaitable[Ready | Refused | Lost], stop: Stop) -> Ready | Refused | Lost:
     """What `preparing` returns, or the end of a call that was asked to stop before it was claimed."""
     task = asyncio.ensure_future(preparing)
     asked = asyncio.ensure_future(stop.asked())

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import AsyncIterator
 
 from toolcall_operator.core.outcomes import Ended, Lost, Stored
+from toolcall_operator.core.reasons import Reason
 from toolcall_operator.errors import SandboxLost, Unavailable
 from toolcall_operator.ports import Artifacts, Execution
 
@@ -23,11 +24,11 @@ async def collect(execution: Execution, key: str, artifacts: Artifacts) -> Ended
     try:
         return Ended(await execution.result(), stdout, stderr)
     except SandboxLost as lost:
-        return Lost(lost.reason, str(lost), stdout, stderr)
+        return Lost(Reason(lost.reason), str(lost), stdout, stderr)
 
 
 async def keep(stream: AsyncIterator[bytes], key: str, artifacts: Artifacts) -> Stored:
-    """Store `stream` under `key`: nothing for an empty stream; a store that does not take it is a `problem`, not an error."""
+    """Store `stream` under `key`: nothing for an empty one; a store that does not take it is a `problem`, no error."""
     tally = _Tally(stream)
     first = await anext(aiter(tally), b"")
     if not first:

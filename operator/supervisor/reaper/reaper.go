@@ -7,6 +7,7 @@ import (
 	"sync"
 	"syscall"
 
+	"toolcall-operator/supervisor/internal/proctree"
 	"toolcall-operator/supervisor/treekill"
 )
 
@@ -65,6 +66,10 @@ func (r *Reaper) enter(pid int, done chan struct{}) {
 func (r *Reaper) collect() {
 	r.reap.Lock()
 	defer r.reap.Unlock()
+	r.collectAll()
+}
+
+func (r *Reaper) collectAll() {
 	for {
 		pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
 		if err == syscall.EINTR {
@@ -95,4 +100,43 @@ func (r *Reaper) KillStrays() {
 	r.reap.Lock()
 	defer r.reap.Unlock()
 	treekill.All(r.strays)
+}
+
+// strays are the descendants of this process whose way up meets no known child. The way is walked for each: a list of children that is read
+// while processes come and go may skip one, and a process of a living call must never be taken for a stray.
+func (r *Reaper) strays() []int {
+	r.collectAll()
+	self := os.Getpid()
+	below, err := proctree.Descendants(self)
+	if err != nil {
+		return nil
+	}
+	var strays []int
+	for _, pid := range below {
+		if r.isStray(pid, self) {
+			strays = append(strays, pid)
+		}
+	}
+	return strays
+}
+
+func (r *Reaper) isStray(pid, self int) bool {
+	for pid != self {
+		if r.isKnown(pid) {
+			return false
+		}
+		parent, err := proctree.ParentOf(pid)
+		if err != nil || parent == 0 {
+			return false
+		}
+		pid = parent
+	}
+	return true
+}
+
+func (r *Reaper) isKnown(pid int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, known := r.known[pid]
+	return known
 }

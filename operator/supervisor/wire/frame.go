@@ -77,15 +77,19 @@ func (r *Reader) Admit() { r.maxControl = MaxControl }
 
 // Next gives the next frame: io.EOF at a clean end, io.ErrUnexpectedEOF inside a frame, *Violation when the bytes break the protocol.
 func (r *Reader) Next() (Frame, error) {
-	var head [lengthSize + kindSize]byte
+	var head [lengthSize]byte
 	if _, err := io.ReadFull(r.in, head[:]); err != nil {
 		return Frame{}, err
 	}
 	length := binary.BigEndian.Uint32(head[:])
-	kind := Kind(head[lengthSize])
 	if length == 0 {
 		return Frame{}, violation("a frame of length 0")
 	}
+	first, err := r.in.ReadByte()
+	if err != nil {
+		return Frame{}, truncated(err)
+	}
+	kind := Kind(first)
 	body, err := r.body(kind, int64(length)-kindSize)
 	if err != nil {
 		return Frame{}, err

@@ -1,1 +1,1 @@
-"""What the ports are made of in the world: one package or module for each outside thing."""
+"""The outside, as the ports want it: each subpackage is one adapter and knows none of the others."""

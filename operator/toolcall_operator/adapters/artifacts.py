@@ -10,8 +10,8 @@ from obstore.store import ObjectStore, from_url
 
 from toolcall_operator import errors
 
-# The smallest part that every object store takes. A body within it is one plain request (0.3 ms into a folder, 0.7 ms as a
-# multipart upload, measured); a longer one streams, with two parts at most in memory.
+# The smallest part that every object store takes. A body within it is one plain request (into a folder 0.3 ms measured,
+# 0.7 ms as a multipart upload); a longer one streams, with two parts at most in memory.
 PART_BYTES = 5 * 1024 * 1024
 PARTS_IN_FLIGHT = 2
 
@@ -19,7 +19,8 @@ PARTS_IN_FLIGHT = 2
 class StoreArtifacts:
     """The store at `url`: `file:///folder`, made when it is missing, or any other URL that obstore opens.
 
-    A reference is the store's URL, a slash and the key. Behind it stands a whole artifact or none: nothing half written ever shows.
+    A reference is the store's URL, a slash and the key. Behind it stands a whole artifact or none: nothing half written
+    ever shows.
     """
 
     def __init__(self, url: str) -> None:
@@ -51,16 +52,19 @@ class StoreArtifacts:
                     max_concurrency=PARTS_IN_FLIGHT,
                 )
         except (BaseError, OSError, ValueError) as error:
-            raise errors.Unavailable(f"the artifact store did not take {key}: {_cause(error)}") from error
+            raise errors.Unavailable(
+                f"the artifact store did not take {errors.foreign(key)}: {_cause(error)}"
+            ) from error
         return f"{self._base}/{key}"
 
 
 def _opened(url: str) -> ObjectStore:
-    options = {"mkdir": True} if url.startswith("file:") else {}
     try:
-        return from_url(url, **options)
+        return from_url(url, mkdir=True) if url.startswith("file:") else from_url(url)
     except (BaseError, OSError, ValueError) as error:
-        raise errors.Unavailable(f"the artifact store {errors.foreign(url)} cannot be opened: {_cause(error)}") from error
+        raise errors.Unavailable(
+            f"the artifact store {errors.foreign(url)} cannot be opened: {_cause(error)}"
+        ) from error
 
 
 async def _head(body: AsyncIterator[bytes]) -> tuple[bytes, bool]:

@@ -1,16 +1,25 @@
 """What every manifest has in common: the base of the models, metadata, and the way back to a manifest."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer, StrictBool, StrictStr
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    StrictBool,
+    StrictStr,
+    model_validator,
+)
 
-from .times import Time
-from .types import Count64, Name, empty, read_only
+from toolcall_operator.api.times import Time
+from toolcall_operator.api.types import Count64, Name, empty, read_only
 
-GROUP = "agentprimitives.authzed.com"
-VERSION = "v1alpha1"
-API_VERSION = f"{GROUP}/{VERSION}"
+ApiVersion = Literal["agentprimitives.authzed.com/v1alpha1"]
+API_VERSION: ApiVersion = "agentprimitives.authzed.com/v1alpha1"
+GROUP, VERSION = API_VERSION.split("/")
 
 _ACRONYMS = frozenset({"uid", "id", "url", "ttl", "abi"})
 
@@ -25,8 +34,21 @@ class Model(BaseModel):
     """A frozen piece of a manifest that knows all its fields: one it does not know is an error."""
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", alias_generator=camel, validate_by_name=True, validate_by_alias=True
+        frozen=True,
+        extra="forbid",
+        alias_generator=camel,
+        validate_by_name=True,
+        validate_by_alias=True,
+        hide_input_in_errors=True,  # an error's text is logged, and the input may be a secret
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _null_is_absent(cls, data: object) -> object:
+        """As the API server does: a null where a value may be left out counts as left out."""
+        if not isinstance(data, Mapping):
+            return data
+        return {key: value for key, value in data.items() if value is not None}
 
     def to_manifest(self) -> dict[str, Any]:
         """The fields that were set, as a manifest spells them; defaults nobody wrote and absent values are left out."""
@@ -34,7 +56,7 @@ class Model(BaseModel):
 
 
 class Observed(Model):
-    """A piece of a status. An unknown field is passed over: a newer operator may have written it before this one took over."""
+    """A piece of a status. A field unknown here is passed over: a newer operator may have written it."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -73,9 +95,12 @@ class ObjectMeta(Model):
 
 
 class Manifest(Model):
-    """A whole object."""
+    """A whole object: its kind, its name, what is asked of it and what came of it."""
+
+    api_version: ApiVersion = API_VERSION
+    kind: str
+    metadata: ObjectMeta
 
     def to_manifest(self) -> dict[str, Any]:
         """The object as a manifest, its kind first."""
-        head = {name: getattr(self, name) for name in ("api_version", "kind")}
-        return {camel(name): value for name, value in head.items()} | super().to_manifest()
+        return {"apiVersion": self.api_version, "kind": self.kind} | super().to_manifest()

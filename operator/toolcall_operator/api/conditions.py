@@ -4,10 +4,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StrictStr
 
-from .base import Observed
-from .schema import Text
-from .times import Time
-from .types import Count64
+from toolcall_operator.api.base import Observed
+from toolcall_operator.api.schema import Text
+from toolcall_operator.api.times import Time
+from toolcall_operator.api.types import Count64
 
 ConditionType = Annotated[
     StrictStr, Text("^([-a-z0-9.]+/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$", 316, "one CamelCase word")
@@ -25,5 +25,6 @@ class Condition(Observed):
     message: Message = Field(description="Why, in a sentence for people. May be empty.")
     last_transition_time: Time = Field(description="Since when the status is what it is.")
     observed_generation: Count64 | None = Field(
-        default=None, description="The metadata.generation that was looked at; a lower one than the object's is out of date."
+        default=None,
+        description="The metadata.generation that was looked at; a lower one than the object's is out of date.",
     )

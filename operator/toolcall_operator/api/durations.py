@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
-from .schema import RULES, cel, refused
+from toolcall_operator.api.schema import RULES, cel, refused
 
 PATTERN = r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$"
 LONGEST_TEXT = 64
@@ -25,14 +25,14 @@ _MILLISECOND = timedelta(milliseconds=1)
 def parse(text: str) -> timedelta:
     """The length that ``text`` names; ValueError says what is wrong with it, without repeating it."""
     if len(text) > LONGEST_TEXT:
-        raise ValueError(f"a duration has at most {LONGEST_TEXT} characters")
+        raise ValueError(f"must be a duration of at most {LONGEST_TEXT} characters")
     if not re.fullmatch(PATTERN, text, re.ASCII):
         raise ValueError("must be a duration: numbers with a unit of ms, s, m or h, such as 90s or 1h30m")
     exact = sum(Fraction(number) * _MS_PER_UNIT[unit] for number, unit in _PART.findall(text))
     if exact.denominator != 1:
-        raise ValueError("a duration cannot be finer than 1ms")
+        raise ValueError("must be a duration no finer than 1ms")
     if exact > LONGEST // _MILLISECOND:
-        raise ValueError("a duration cannot be longer than 2562047h")
+        raise ValueError("must be a duration of at most 2562047h")
     return timedelta(milliseconds=int(exact))
 
 
@@ -66,7 +66,9 @@ class _Positive:
     longest: timedelta
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_after_validator_function(self._check, handler(source))
+        inner = handler(source)
+        way_back = inner.get("serialization")  # kept on the outside, where the default of a CRD is drawn from
+        return core_schema.no_info_after_validator_function(self._check, inner, serialization=way_back)
 
     def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         rule = f"duration(self) > duration('0s') && duration(self) <= duration('{render(self.longest)}')"

@@ -1,13 +1,16 @@
-"""Amounts as Kubernetes writes them (``500m``, ``1.5Gi``, ``2e3``), read exactly: bytes and thousandths of a CPU, as integers."""
+"""Amounts as Kubernetes writes them (``500m``, ``1.5Gi``, ``2e3``), read exactly: bytes and thousandths of a CPU."""
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated
 
-from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
+from pydantic import BeforeValidator, GetCoreSchemaHandler, GetJsonSchemaHandler, PlainSerializer, WithJsonSchema
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, core_schema
 
-from .schema import refused
+from toolcall_operator.api.schema import RULES, cel, refused
 
 PATTERN = r"^[+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$"
 LONGEST_TEXT = 32
@@ -48,9 +51,9 @@ def render_cpu(thousandths: int) -> str:
 def _whole(value: str | int, scale: Fraction, words: str) -> int:
     amount = _exact(value) * scale
     if amount.denominator != 1:
-        raise ValueError(f"{value!r} is not {words}")
+        raise ValueError(f"must be {words}, not {value!r}")
     if not 0 <= amount <= LARGEST:
-        raise ValueError(f"{value!r} is out of range")
+        raise ValueError(f"must be at least 0 and below 8Ei, not {value!r}")
     return int(amount)
 
 
@@ -59,7 +62,7 @@ def _exact(value: str | int) -> Fraction:
         return Fraction(value)
     form = _FORM.fullmatch(value) if len(value) <= LONGEST_TEXT else None
     if not form:
-        raise ValueError(f"{value[:LONGEST_TEXT]!r} is not a quantity such as 500m, 64Mi or 1.5Gi")
+        raise ValueError(f"must be a quantity such as 500m, 64Mi or 1.5Gi, not {value[:LONGEST_TEXT]!r}")
     return Fraction(f"0{form['number']}".rstrip(".")) * _factor(form["suffix"] or "")
 
 
@@ -78,6 +81,34 @@ def _from_manifest(value: object, parse: Callable[[str | int], int]) -> int:
         raise refused(str(error)) from None
 
 
+@dataclass(frozen=True)
+class AtMost:
+    """An upper bound in bytes, for the model and for the API server alike."""
+
+    limit: int
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """The check, after the type's own."""
+        inner = handler(source)
+        way_back = inner.get("serialization")  # kept on the outside, where the default of a CRD is drawn from
+        return core_schema.no_info_after_validator_function(self._check, inner, serialization=way_back)
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """The same check as a rule."""
+        text = render_bytes(self.limit)
+        rule = f"type(self) == int ? self <= {self.limit} : quantity(self).compareTo(quantity('{text}')) <= 0"
+        return {**handler(core), RULES: [cel(rule, self._words)]}
+
+    @property
+    def _words(self) -> str:
+        return f"must be at most {render_bytes(self.limit)}"
+
+    def _check(self, count: int) -> int:
+        if count > self.limit:
+            raise refused(self._words)
+        return count
+
+
 _SCHEMA = WithJsonSchema({"x-kubernetes-int-or-string": True, "maxLength": LONGEST_TEXT, "pattern": PATTERN})
 
 Bytes = Annotated[
@@ -88,4 +119,4 @@ Bytes = Annotated[
 Cpu = Annotated[
     int, BeforeValidator(lambda value: _from_manifest(value, parse_cpu)), PlainSerializer(render_cpu), _SCHEMA
 ]
-"""Thousandths of a CPU. A whole number given to a constructor counts CPUs, as in a manifest: write ``"500m"``, not ``500``."""
+"""Thousandths of a CPU. A number given to a constructor counts CPUs, as in a manifest: ``"500m"``, not ``500``."""

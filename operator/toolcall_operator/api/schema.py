@@ -1,8 +1,9 @@
 """Marks on fields that decide what the generated CRD says about them.
 
-The models are the one source of the CRDs. Where both judge alike, one mark carries the check and its keywords (``Text``). Where the
-API server is stricter than the models, the difference is written with ``schema_only`` and nowhere else: such an object is refused at
-admission in a cluster, while a manifest that arrives another way is parsed, and ends with a reason of its own (``ArgumentsTooLong``,
+The models are the one source of the CRDs. Where both judge alike, one mark carries the check and its keywords
+(``Text``, ``KeyedBy``). Where the API server is stricter than the models, the difference is written with
+``schema_only`` (keywords) or ``cel_only`` (rules) and nowhere else: a cluster refuses such an object at admission,
+while a manifest that arrives another way is parsed, and its call ends with a reason of its own (``ArgumentsTooLong``,
 ``StreamTokenHashMissing``, …) instead of ``MalformedObject``.
 """
 
@@ -18,7 +19,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 RULES = "x-kubernetes-validations"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # by identity: a mapping has no hash, and annotations need one
 class Keywords:
     """Adds keywords to the schema of a field; what the model accepts does not change."""
 
@@ -51,20 +52,61 @@ class Text:
         return value
 
 
+@dataclass(frozen=True)
+class KeyedBy:
+    """A list whose items are told apart by one field: no two have the same, and server-side apply merges by it."""
+
+    field: str
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """The check, after the type's own."""
+        return core_schema.no_info_after_validator_function(self._check, handler(source))
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """The same in the keywords of a CRD."""
+        return {**handler(core), **list_map(self.field)}
+
+    def _check(self, items: tuple[Any, ...]) -> tuple[Any, ...]:
+        keys = [getattr(item, self.field) for item in items]
+        if twice := sorted({key for key in keys if keys.count(key) > 1}):
+            raise refused(f"must not hold the same {self.field} twice: {', '.join(twice)}")
+        return items
+
+
+def list_map(field: str) -> dict[str, Any]:
+    """The keywords of a list whose items are told apart by ``field``."""
+    return {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [field]}
+
+
 def in_schema(**keywords: Any) -> Keywords:  # noqa: ANN401 (keywords of JSON schema are of any type)
-    """Keywords that say in the CRD what the model checks in another way, or what only the API server has a use for."""
+    """Keywords for what the model checks in another way, or what only the API server has a use for."""
     return Keywords(keywords)
 
 
 def schema_only(**keywords: Any) -> Keywords:  # noqa: ANN401 (keywords of JSON schema are of any type)
-    """Keywords by which the API server refuses what the model lets pass: the core answers that with a reason of its own."""
+    """Keywords by which the API server refuses what the model lets pass, for the core to answer with its own reason."""
     return Keywords(keywords)
 
 
 def cel(rule: str, message: str, field: str | None = None) -> dict[str, str]:
-    """One rule in the API server's expression language; ``field`` is the part it speaks about, below the place where it stands."""
+    """One rule in the API server's expression language; ``field`` is the part it speaks about, seen from its place."""
     place = {"fieldPath": f".{field}"} if field else {}
     return {"rule": rule, "message": message, **place}
+
+
+def cel_only(rule: str, message: str, field: str | None = None) -> dict[str, str]:
+    """A rule by which the API server refuses what the model lets pass, for the core to answer with its own reason."""
+    return cel(rule, message, field)
+
+
+def unchanging(field: str, message: str) -> dict[str, str]:
+    """The rule that a field stays as it was, absence included.
+
+    Written out, although ``self.?field == oldSelf.?field`` says the same: the API server cannot bound the cost of
+    comparing optional values, and refuses the whole CRD (Kubernetes 1.36).
+    """
+    rule = f"has(self.{field}) == has(oldSelf.{field}) && (!has(self.{field}) || self.{field} == oldSelf.{field})"
+    return cel(rule, message, field)
 
 
 def rules(*every: Mapping[str, str]) -> Callable[[dict[str, Any]], None]:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
-from .schema import refused
+from toolcall_operator.api.schema import refused
 
 _RFC3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?P<fraction>\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 _WORDS = "must be a time such as '2026-01-31T12:00:00Z'"

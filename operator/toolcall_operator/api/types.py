@@ -8,12 +8,13 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, PlainSerializer, StrictInt, StrictStr, WithJsonSchema
 
-from .schema import Text, in_schema, refused, schema_only
+from toolcall_operator.api.schema import Text, in_schema, refused, schema_only
 
 KiB, MiB = 1024, 1024 * 1024
 LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 INT32 = 2**31 - 1
-INT64 = 2**63 - 1
+INT64 = 2**53 - 1
+"""Beyond this a number is not exact in every reader of JSON, the API server's own checks of a schema among them."""
 
 _NO_NUL = r"^[^\x00]*$"
 
@@ -72,39 +73,56 @@ Line = Annotated[StrictStr, Field(max_length=256), AfterValidator(_unicode)]
 Paragraph = Annotated[StrictStr, Field(max_length=4096), AfterValidator(_unicode)]
 Url = Annotated[StrictStr, Field(max_length=2048), AfterValidator(_unicode)]
 ArtifactRef = Annotated[StrictStr, Field(min_length=1, max_length=2048), AfterValidator(_unicode)]
-Path = Annotated[StrictStr, Field(min_length=1, max_length=4096), AfterValidator(_without_nul), in_schema(pattern=_NO_NUL)]
+Path = Annotated[
+    StrictStr, Field(min_length=1, max_length=4096), AfterValidator(_without_nul), in_schema(pattern=_NO_NUL)
+]
 AbsolutePath = Annotated[StrictStr, Text(r"^/[^\x00]*$", 4096, "an absolute path")]
 Sha256 = Annotated[StrictStr, Text("^[0-9a-f]{64}$", 64, "64 lower-case hexadecimal digits")]
-Uid = Annotated[StrictStr, Text("^[A-Za-z0-9-]+$", 64, "letters, digits and '-'")]
+Digest = Annotated[StrictStr, Text("^sha256:[0-9a-f]{64}$", 71, "sha256: and 64 lower-case hexadecimal digits")]
+Uid = Annotated[StrictStr, Text("^[A-Za-z0-9-]+$", 64, "made of letters, digits and '-'")]
 
 # Names ----------------------------------------------------------------------------------------------------------------
-_LABEL_WORDS = "lower-case letters, digits and '-', beginning and ending with a letter or digit"
+_LABEL_WORDS = "made of lower-case letters, digits and '-', beginning and ending with a letter or digit"
 Label = Annotated[StrictStr, Text(f"^{LABEL}$", 63, _LABEL_WORDS)]
 ShortLabel = Annotated[StrictStr, Text(f"^{LABEL}$", 52, _LABEL_WORDS)]
 """A name that also serves as a label value and as the beginning of other names."""
 Name = Annotated[
     StrictStr,
-    Text(rf"^{LABEL}(\.{LABEL})*$", 253, "lower-case letters, digits, '-' and '.', beginning and ending with a letter or digit"),
+    Text(
+        rf"^{LABEL}(\.{LABEL})*$",
+        253,
+        "made of lower-case letters, digits, '-' and '.', beginning and ending with a letter or digit",
+    ),
 ]
 ToolName = Annotated[
     StrictStr,
-    Text("^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$", 64, "letters, digits, '_', '.' and '-', beginning with none of the last two"),
+    Text(
+        "^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$",
+        64,
+        "made of letters, digits, '_', '.' and '-', beginning with none of the last two",
+    ),
 ]
-SecretKey = Annotated[StrictStr, Text("^[-._a-zA-Z0-9]+$", 253, "letters, digits, '-', '_' and '.'")]
+SecretKey = Annotated[StrictStr, Text("^[-._a-zA-Z0-9]+$", 253, "made of letters, digits, '-', '_' and '.'")]
 HeaderName = Annotated[StrictStr, Text(r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", 256, "the name of an HTTP header")]
 HeaderValue = Annotated[
     StrictStr,
     Text(r"^([\x21-\x7e]([\x20\t\x21-\x7e]*[\x21-\x7e])?)?$", 4096, "printable ASCII without blanks at either end"),
 ]
+HeaderPrefix = Annotated[StrictStr, Text(r"^[\x20-\x7e]*$", 256, "printable ASCII")]
 
 # The environment and the command line ---------------------------------------------------------------------------------
 EnvName = Annotated[StrictStr, schema_only(maxLength=256, pattern="^[A-Za-z_][A-Za-z0-9_]*$")]
 """Any text: a name that no process can have ends the call EnvNameInvalid (CRDs cannot judge the keys of a map)."""
 EnvValue = Annotated[
-    StrictStr, AfterValidator(_without_nul), _at_most(32 * KiB, "32 KiB"), in_schema(maxLength=32 * KiB, pattern=_NO_NUL)
+    StrictStr,
+    AfterValidator(_without_nul),
+    _at_most(32 * KiB, "32 KiB"),
+    in_schema(maxLength=32 * KiB, pattern=_NO_NUL),
 ]
 Env = Annotated[Mapping[StrictStr, EnvValue], Field(max_length=128), AfterValidator(read_only), PlainSerializer(dict)]
-Argument = Annotated[StrictStr, AfterValidator(_without_nul), schema_only(maxLength=128 * KiB - 1), in_schema(pattern=_NO_NUL)]
+Argument = Annotated[
+    StrictStr, AfterValidator(_without_nul), schema_only(maxLength=128 * KiB - 1), in_schema(pattern=_NO_NUL)
+]
 """Longer than the kernel takes (131,071 bytes) ends the call ArgumentsTooLong."""
 Stdin = Annotated[StrictStr, AfterValidator(_unicode), _at_most(MiB, "1 MiB"), in_schema(maxLength=MiB)]
 ResultText = Annotated[StrictStr, AfterValidator(_unicode), _at_most(32 * KiB, "32 KiB"), in_schema(maxLength=32 * KiB)]

@@ -86,12 +86,16 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A call whose process ended, or never came to be, as its supervisor said; `stop` is why we asked it to end."""
+    """A call whose process ended, or never came to be, as its supervisor said.
+
+    `stop` is why we asked it to end; `command` is the program, named when it could not be executed.
+    """
 
     result: ExecResult
     stdout: Stored = Stored()
     stderr: Stored = Stored()
     stop: Reason | None = None
+    command: str = ""
 
 
 @dataclass(frozen=True, slots=True)

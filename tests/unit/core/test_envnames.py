@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from toolcall_operator.core import envnames
 
-# fmt: off (a table of names reads better in few lines)
+# A table of names reads better in few lines.
+# fmt: off
 REFUSED = (
     "GH_TOKEN", "MY_SECRET", "DB_PASSWORD", "passwd", "API_KEY", "api_key", "API-KEY", "PRIVATE_KEY", "ACCESS_KEY",
     "client_secret", "BEARER", "MY_OAUTH", "jwt_value", "PassPhrase", "PIN", "PIN_CODE", "session_cookie", "AUTH_KEY",
@@ -20,7 +21,8 @@ REFUSED = (
 )
 # fmt: on
 
-# fmt: off (a table of names reads better in few lines)
+# A table of names reads better in few lines.
+# fmt: off
 PASSED = (
     "SHIPPING_ZONE", "MAPPING", "SPINNER", "COMPASSION", "COMPASS", "BYPASS", "BYPASS_CACHE", "MAX_TOKENS",
     "NUM_TOKENS", "TOKENIZERS_PARALLELISM", "PINNED_VERSION", "AUTHOR", "TOKEN_LIMIT", "TOKEN_COUNT", "TOKEN_BUDGET",

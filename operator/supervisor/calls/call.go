@@ -1,0 +1,183 @@
+// Package calls keeps the calls of one boot: their processes, their output, and how they ended.
+package calls
+
+import (
+	"sync"
+	"time"
+
+	"toolcall-operator/supervisor/shim"
+	"toolcall-operator/supervisor/wire"
+)
+
+// Watcher wants to know that a call has something new to show: output, or its end.
+type Watcher interface{ Notify() }
+
+// Call is one call, from the arrival of its start until it is forgotten.
+type Call struct {
+	uid     string
+	began   time.Time
+	grace   time.Duration
+	born    chan struct{} // closed when the shim exists, or could not be made
+	failure error         // why it could not; read after born
+	ended   chan struct{} // closed with the exit
+
+	streams [2]*spool
+	process *process // set before born closes
+	kills   int64    // the kernel's OOM kills before this call
+
+	mu        sync.Mutex
+	cause     string // why it was asked to end, "" when nobody asked
+	deadline  *time.Timer
+	killer    *time.Timer
+	exit      *wire.Exit
+	watchers  map[Watcher]struct{}
+	forgotten bool
+}
+
+func newCall(request wire.Start, folder string) *Call {
+	c := &Call{
+		uid:      request.UID,
+		began:    time.Now(),
+		grace:    request.Grace,
+		born:     make(chan struct{}),
+		ended:    make(chan struct{}),
+		watchers: map[Watcher]struct{}{},
+	}
+	for i := range c.streams {
+		c.streams[i] = &spool{folder: folder, limit: request.OutputBytes}
+	}
+	return c
+}
+
+// UID names the call.
+func (c *Call) UID() string { return c.uid }
+
+// Ended is closed when the exit is recorded.
+func (c *Call) Ended() <-chan struct{} { return c.ended }
+
+// Exit is how the call ended, nil while it runs. Channel is left to the caller.
+func (c *Call) Exit() *wire.Exit {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.exit
+}
+
+// Stored is how many bytes of a stream can be read.
+func (c *Call) Stored(stream wire.Stream) int64 { return c.spool(stream).output().Stored }
+
+// ReadAt reads stored bytes of a stream.
+func (c *Call) ReadAt(stream wire.Stream, p []byte, offset int64) (int, error) {
+	return c.spool(stream).readAt(p, offset)
+}
+
+func (c *Call) spool(stream wire.Stream) *spool { return c.streams[stream-wire.Stdout] }
+
+// Watch lets a watcher know of whatever comes from now on, until Unwatch; false when the call is forgotten, and nothing of it can be shown.
+func (c *Call) Watch(w Watcher) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.forgotten {
+		return false
+	}
+	c.watchers[w] = struct{}{}
+	return true
+}
+
+// Unwatch ends a Watch. The output of a call that is forgotten stays until its last watcher has left.
+func (c *Call) Unwatch(w Watcher) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.watchers, w)
+	c.release()
+}
+
+func (c *Call) notify() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for w := range c.watchers {
+		w.Notify()
+	}
+}
+
+// forget lets the output go.
+func (c *Call) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.forgotten = true
+	c.release()
+}
+
+func (c *Call) isWatched() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.watchers) > 0
+}
+
+func (c *Call) release() {
+	if !c.forgotten || len(c.watchers) > 0 {
+		return
+	}
+	for _, s := range c.streams {
+		s.close()
+	}
+}
+
+// stop ends the call: TERM, its grace, KILL. The first cause stands; a later one that has no grace still hurries it.
+func (c *Call) stop(cause string, grace time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.exit != nil || (c.cause != "" && grace > 0) {
+		return
+	}
+	if c.cause == "" {
+		c.cause = cause
+	}
+	if grace == 0 {
+		c.process.order(shim.Kill)
+		return
+	}
+	c.process.order(shim.Terminate)
+	c.killer = time.AfterFunc(grace, func() { c.process.order(shim.Kill) })
+}
+
+// runs lets a call live that was born: its output flows, its deadline counts from the arrival of the start.
+func (c *Call) run(timeout time.Duration, lost func(), oomKills func() int64) {
+	c.mu.Lock()
+	c.deadline = time.AfterFunc(timeout-time.Since(c.began), func() { c.stop(wire.CauseDeadline, c.grace) })
+	c.mu.Unlock()
+	c.kills = oomKills()
+	var pumps [2]*pump
+	for i, s := range c.streams {
+		pumps[i] = startPump(c.process.streams[i], s, c.notify)
+	}
+	report, err := shim.ReadReport(c.process.control)
+	if err != nil {
+		<-c.process.reaped
+		lost()
+	}
+	duration := time.Since(c.began)
+	for _, p := range pumps {
+		p.drain()
+	}
+	c.end(report, err, duration, oomKills)
+}
+
+func (c *Call) end(report shim.Report, lost error, duration time.Duration, oomKills func() int64) {
+	c.mu.Lock()
+	exit := wire.Exit{Cause: wire.CauseLost}
+	if lost == nil {
+		exit = judge(report, c.cause, func() bool { return oomKills() > c.kills })
+	}
+	exit.DurationMs = duration.Milliseconds()
+	exit.Stdout = c.streams[0].output()
+	exit.Stderr = c.streams[1].output()
+	c.exit = &exit
+	c.deadline.Stop()
+	if c.killer != nil {
+		c.killer.Stop()
+	}
+	c.mu.Unlock()
+	c.process.close()
+	close(c.ended)
+	c.notify()
+}

@@ -1,0 +1,107 @@
+package calls
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"toolcall-operator/supervisor/internal/measures"
+	"toolcall-operator/supervisor/wire"
+)
+
+// spool keeps the head of one stream, and counts all of it. One goroutine writes, any number read.
+type spool struct {
+	folder string
+	limit  int64
+
+	mu     sync.Mutex
+	file   *os.File // nil until the first byte is kept
+	size   int64    // bytes the tool wrote
+	stored int64    // bytes kept: the first ones
+	full   bool     // nothing more is kept: the limit, or a disk that takes no more
+}
+
+// write keeps of p what the limit leaves room for. It never fails: a tool does not feel the state of the supervisor's disk, and stored < size
+// says that something is missing.
+func (s *spool) write(p []byte) (kept bool) {
+	s.mu.Lock()
+	file, stored, room := s.file, s.stored, s.limit-s.stored
+	full := s.full || room == 0
+	s.mu.Unlock()
+	n := 0
+	if !full {
+		if file == nil {
+			file, _ = Nameless(s.folder)
+		}
+		if file != nil {
+			n, _ = file.WriteAt(p[:min(int64(len(p)), room)], stored)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.file = file
+	s.size += int64(len(p))
+	s.stored += int64(n)
+	s.full = full || n < len(p)
+	return n > 0
+}
+
+// Output is how much was written and how much of it kept.
+func (s *spool) output() wire.Output {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return wire.Output{Size: s.size, Stored: s.stored}
+}
+
+// readAt reads kept bytes; fewer than p holds only at their end.
+func (s *spool) readAt(p []byte, offset int64) (int, error) {
+	s.mu.Lock()
+	file, stored := s.file, s.stored
+	s.mu.Unlock()
+	if file == nil || offset >= stored {
+		return 0, io.EOF
+	}
+	return file.ReadAt(p[:min(int64(len(p)), stored-offset)], offset)
+}
+
+func (s *spool) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.file != nil {
+		_ = s.file.Close()
+		s.file = nil
+	}
+	s.full = true
+}
+
+// Nameless makes a file in folder that no other process can open: it never has a name.
+func Nameless(folder string) (*os.File, error) {
+	if measures.Off("nameless-spool") {
+		return os.CreateTemp(folder, "spool-")
+	}
+	fd, err := unix.Open(folder, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC|unix.O_EXCL, 0o600)
+	if err == nil {
+		return os.NewFile(uintptr(fd), filepath.Join(folder, "nameless")), nil
+	}
+	if err != unix.EOPNOTSUPP && err != unix.EISDIR {
+		return nil, fmt.Errorf("make a file in %s: %w", folder, err)
+	}
+	return unlinked(folder)
+}
+
+// unlinked is for file systems without O_TMPFILE (NFS): the file has a name for the blink of an eye, in a folder that no tool may open.
+func unlinked(folder string) (*os.File, error) {
+	file, err := os.CreateTemp(folder, "spool-")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(file.Name()); err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return file, nil
+}

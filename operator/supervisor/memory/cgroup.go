@@ -1,0 +1,107 @@
+// Package memory reads how much memory the sandbox may use, and how much of it is in use.
+package memory
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// unlimitedV1 is what cgroup v1 shows for "no limit", give or take a page: no machine has as much.
+const unlimitedV1 = 1 << 62
+
+// Cgroup is the memory controller of one control group.
+type Cgroup struct {
+	folder string
+	names  names
+}
+
+// names is what the files of a controller are called.
+type names struct {
+	limit, usage, events, inactive string
+}
+
+var (
+	v1 = names{"memory.limit_in_bytes", "memory.usage_in_bytes", "memory.oom_control", "total_inactive_file"}
+	v2 = names{"memory.max", "memory.current", "memory.events", "inactive_file"}
+)
+
+// Find is the memory controller of a process, whose /proc/PID/cgroup is given, below root (/sys/fs/cgroup). ok is false when there is none.
+// A container without a namespace of its own for control groups sees its group mounted at the controller's root, so that is looked at too.
+func Find(root, procCgroup string) (c Cgroup, ok bool) {
+	for _, line := range strings.Split(procCgroup, "\n") {
+		parts := strings.SplitN(line, ":", 3)
+		if len(parts) != 3 {
+			continue
+		}
+		for _, candidate := range candidates(root, parts[1], parts[2]) {
+			if _, err := os.Stat(filepath.Join(candidate.folder, candidate.names.usage)); err == nil {
+				return candidate, true
+			}
+		}
+	}
+	return Cgroup{}, false
+}
+
+func candidates(root, controllers, path string) []Cgroup {
+	switch {
+	case controllers == "":
+		return []Cgroup{{filepath.Join(root, path), v2}, {root, v2}}
+	case strings.Contains(","+controllers+",", ",memory,"):
+		mount := filepath.Join(root, "memory")
+		return []Cgroup{{filepath.Join(mount, path), v1}, {mount, v1}}
+	}
+	return nil
+}
+
+// Limit is in bytes; 0 when there is none, or it cannot be read.
+func (c Cgroup) Limit() int64 {
+	limit, err := c.number(c.names.limit)
+	if err != nil || limit >= unlimitedV1 {
+		return 0
+	}
+	return limit
+}
+
+// Usage is in bytes, without the file cache that the kernel gives up first.
+func (c Cgroup) Usage(func() int64) int64 {
+	usage, err := c.number(c.names.usage)
+	if err != nil {
+		return 0
+	}
+	return usage - c.counter("memory.stat", c.names.inactive)
+}
+
+// OOMKills counts the processes of the group that the kernel killed for want of memory.
+func (c Cgroup) OOMKills() int64 { return c.counter(c.names.events, "oom_kill") }
+
+func (c Cgroup) number(file string) (int64, error) {
+	text, err := os.ReadFile(filepath.Join(c.folder, file))
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.ParseInt(string(bytes.TrimSpace(text)), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s of %s: %w", file, c.folder, err)
+	}
+	return n, nil
+}
+
+// counter is one line "name number" of a file, 0 when it is not there.
+func (c Cgroup) counter(file, name string) int64 {
+	text, err := os.ReadFile(filepath.Join(c.folder, file))
+	if err != nil {
+		return 0
+	}
+	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
+		if value, found := strings.CutPrefix(lines.Text(), name+" "); found {
+			n, _ := strconv.ParseInt(value, 10, 64)
+			return n
+		}
+	}
+	return 0
+}

@@ -1,0 +1,142 @@
+package serve
+
+import (
+	"crypto/rand"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"toolcall-operator/supervisor/calls"
+	"toolcall-operator/supervisor/internal/confine"
+	"toolcall-operator/supervisor/memory"
+	"toolcall-operator/supervisor/reaper"
+	"toolcall-operator/supervisor/server"
+)
+
+const (
+	// lingers is how long a serve that was told to end waits for its calls and for somebody to take their exits. Kubernetes gives a pod 30 s.
+	lingers = 25 * time.Second
+	// killing is how long processes that were sent KILL may take.
+	killing = 10 * time.Second
+)
+
+// Main serves until it is told to end. Errors: *UsageError, or why it could not go on.
+func Main(args []string, version string) error {
+	runtime.LockOSThread() // The main thread enters no domain: a thread that does must end, and this one cannot.
+	o, err := parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	terminated := catch()
+	if err := settle(); err != nil {
+		return err
+	}
+	if err := o.prepare(); err != nil {
+		return err
+	}
+	registry, err := newRegistry(o)
+	if err != nil {
+		return err
+	}
+	s := server.New(registry, identity(version), o.keyHash, o.spool)
+	if o.stdio {
+		return overStdio(s, registry, terminated)
+	}
+	return overSocket(s, registry, terminated)
+}
+
+// catch takes over the signals that would end the process. They are caught and not ignored: what is ignored stays ignored in every tool. A Ctrl-C
+// or a closed terminal is the operator's business, and a broken stdout is found by whoever writes to it.
+func catch() <-chan os.Signal {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)
+	terminated := make(chan os.Signal, 1)
+	signal.Notify(terminated, syscall.SIGTERM)
+	return terminated
+}
+
+// settle makes the process what its children need it to be.
+func settle() error {
+	if err := confine.Harden(); err != nil {
+		return err
+	}
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("become a subreaper: %w", err)
+	}
+	// Inherited by shims and tools: a core file would hold what was in the environment.
+	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
+		return fmt.Errorf("switch core files off: %w", err)
+	}
+	// Whatever else was inherited is not handed on.
+	_ = unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC)
+	return nil
+}
+
+func newRegistry(o options) (*calls.Registry, error) {
+	r := reaper.Start()
+	launcher, err := calls.NewLauncher(r, shimEnv())
+	if err != nil {
+		return nil, err
+	}
+	env := calls.BaseEnv(os.Environ(), o.home, o.tmp)
+	return calls.NewRegistry(calls.Config{
+		Launcher: launcher,
+		Reaper:   r,
+		Base: calls.Base{
+			Env:         env,
+			Path:        calls.SearchPath(env["PATH"]),
+			Box:         box(o),
+			Inputs:      o.inputs(),
+			LandlockABI: confine.ABI(),
+		},
+		Spool:     o.spool,
+		Retention: o.retention,
+		Gauge:     memory.Own(o.memory),
+	}), nil
+}
+
+// box is what every call may reach. The folders of inputs and spools are hidden whatever the command line says: no call may read another's.
+func box(o options) confine.Box {
+	b := confine.DefaultBox(append([]string{o.work, o.spool}, o.hide...))
+	b.Write = append(b.Write, o.workspace, o.out(), o.tmp, o.home)
+	b.Write = append(b.Write, o.writable...)
+	b.RefuseUnixSockets = o.refuseUnixSockets
+	return b
+}
+
+// shimEnv is the environment of shims: as few threads as do, for on a large machine the Go runtime would prepare for all of its processors. A build
+// made to be attacked tells them what to leave out.
+func shimEnv() []string {
+	env := []string{"GOMAXPROCS=2"}
+	if without, set := os.LookupEnv("TOOLCALL_WITHOUT"); set {
+		env = append(env, "TOOLCALL_WITHOUT="+without)
+	}
+	return env
+}
+
+func identity(version string) server.Identity {
+	abi := confine.ABI()
+	isolation := "Exclusive"
+	if abi >= 6 { // Signals of one call reach another below.
+		isolation = "Landlock"
+	}
+	return server.Identity{BootID: newUUID(), Version: version, LandlockABI: abi, Isolation: isolation}
+}
+
+// newUUID is a random UUID (version 4).
+func newUUID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // Never fails: crypto/rand ends the process instead.
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}

@@ -1,0 +1,37 @@
+package serve
+
+import (
+	"io"
+	"os"
+	"time"
+
+	"toolcall-operator/supervisor/calls"
+	"toolcall-operator/supervisor/server"
+)
+
+// stdio is stdin and stdout as one stream.
+type stdio struct {
+	io.Reader
+	io.Writer
+}
+
+// overStdio serves one operator, and ends with it: nobody could come back for the calls.
+func overStdio(s *server.Server, registry *calls.Registry, terminated <-chan os.Signal) error {
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(stdio{os.Stdin, os.Stdout}) }()
+	select {
+	case err := <-served:
+		registry.KillAll()
+		registry.AwaitEnd(killing)
+		return err
+	case <-terminated:
+		registry.Terminate()
+		end := time.Now().Add(lingers)
+		registry.AwaitEnd(lingers)
+		registry.AwaitAcknowledged(min(time.Until(end), farewell))
+		return nil
+	}
+}
+
+// farewell is how long the operator on stdio has to take the last exits.
+const farewell = 2 * time.Second

@@ -1,0 +1,145 @@
+package server
+
+import (
+	"errors"
+	"os"
+
+	"toolcall-operator/supervisor/calls"
+	"toolcall-operator/supervisor/wire"
+)
+
+// start makes the call known, or attaches to it. The fork is not waited for: other requests are read meanwhile.
+func (c *connection) start(r wire.Start) {
+	if c.isStale() {
+		c.inputs.drop(r.Channel)
+		c.refuse(r.Channel, wire.StaleEpoch, c.staleness())
+		return
+	}
+	stdin, err := c.inputs.take(r.Channel, r.StdinSize)
+	if err != nil {
+		c.refuse(r.Channel, inputCode(err), err.Error())
+		return
+	}
+	ch := c.open(r.Channel, r.View)
+	if ch == nil {
+		closeInput(stdin)
+		return
+	}
+	go c.launch(ch, r, stdin)
+}
+
+func (c *connection) launch(ch *channel, r wire.Start, stdin *os.File) {
+	defer closeInput(stdin)
+	call, attached, err := c.server.calls.Start(r, stdin)
+	if err != nil {
+		c.abandon(ch, codeOf(err), err.Error())
+		return
+	}
+	if !ch.show(call, wire.Started{Channel: ch.number, Attached: attached}) {
+		c.abandon(ch, wire.AcknowledgedCall, "the call was acknowledged")
+	}
+}
+
+func inputCode(err error) string {
+	var ours *calls.Unavailable
+	if errors.As(err, &ours) {
+		return wire.Unavailable
+	}
+	return wire.BadField
+}
+
+func closeInput(stdin *os.File) {
+	if stdin != nil {
+		_ = stdin.Close()
+	}
+}
+
+// attach shows a call that is known.
+func (c *connection) attach(r wire.Attach) {
+	ch := c.open(r.Channel, r.View)
+	if ch == nil {
+		return
+	}
+	go func() {
+		call, err := c.server.calls.Find(r.UID)
+		if err != nil {
+			c.abandon(ch, codeOf(err), err.Error())
+			return
+		}
+		if !ch.show(call, wire.Started{Channel: ch.number, Attached: true}) {
+			c.abandon(ch, wire.AcknowledgedCall, "the call was acknowledged")
+		}
+	}()
+}
+
+// detach closes a channel; one that ended meanwhile is answered all the same.
+func (c *connection) detach(r wire.Detach) {
+	c.inputs.drop(r.Channel)
+	if ch := c.remove(r.Channel); ch != nil {
+		ch.close()
+	}
+	c.out.answer(wire.Detached{Channel: r.Channel})
+}
+
+// credit of a channel that ended meanwhile is nothing.
+func (c *connection) credit(r wire.Credit) {
+	c.mu.Lock()
+	ch := c.channels[r.Channel]
+	c.mu.Unlock()
+	if ch != nil {
+		ch.grant(r.Bytes)
+	}
+}
+
+// open takes a channel number into use; nil, and a refusal, when it is in use already.
+func (c *connection) open(number uint32, view wire.View) *channel {
+	ch := newChannel(number, view, c.out, c.leave)
+	c.mu.Lock()
+	_, used := c.channels[number]
+	full := len(c.channels) >= maxChannels
+	if !used && !full {
+		c.channels[number] = ch
+	}
+	c.mu.Unlock()
+	switch {
+	case used:
+		c.refuse(number, wire.BadField, "channel is in use")
+	case full:
+		c.refuse(number, wire.BadField, "channel: too many are open on this connection")
+	default:
+		return ch
+	}
+	return nil
+}
+
+// remove takes a channel number out of use.
+func (c *connection) remove(number uint32) *channel {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ch := c.channels[number]
+	delete(c.channels, number)
+	return ch
+}
+
+// leave takes this very channel out of use; false when it was out already.
+func (c *connection) leave(ch *channel) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.channels[ch.number] != ch {
+		return false
+	}
+	delete(c.channels, ch.number)
+	return true
+}
+
+// abandon ends a channel whose request came to nothing.
+func (c *connection) abandon(ch *channel, code, message string) {
+	if c.leave(ch) {
+		ch.close()
+		c.refuse(ch.number, code, message)
+	}
+}
+
+func (c *connection) refuse(channel uint32, code, message string) {
+	c.out.answer(wire.Refused{Channel: channel, Code: code, Message: message})
+}

@@ -1,0 +1,153 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+)
+
+// validStart is a start whose fields a test may change.
+func validStart(change map[string]string) []byte {
+	fields := map[string]string{
+		"channel": "1", "uid": `"a"`, "argv": `["x"]`, "env": "{}", "stdinSize": "0", "timeoutMs": "1000", "graceMs": "0", "outputBytes": "10",
+		"pids": "1", "stdoutOffset": "0", "stderrOffset": "0", "window": "1",
+	}
+	var body strings.Builder
+	body.WriteString(`{"type":"start"`)
+	for name, value := range fields {
+		if changed, there := change[name]; there {
+			value = changed
+		}
+		if value != "" {
+			fmt.Fprintf(&body, `,%q:%s`, name, value)
+		}
+	}
+	body.WriteString("}")
+	return []byte(body.String())
+}
+
+func TestAStartWithAWrongFieldIsABadRequestThatNamesTheField(t *testing.T) {
+	for _, row := range []struct{ field, value string }{
+		{"uid", `""`},
+		{"uid", `"../etc"`},
+		{"uid", `"-a"`},
+		{"uid", `"a/b"`},
+		{"uid", `"` + strings.Repeat("a", 129) + `"`},
+		{"uid", `7`},
+		{"argv", `[]`},
+		{"argv", `[""]`},
+		{"argv", `"x"`},
+		{"argv", `[null]`},
+		{"argv", `["x","a\u0000b"]`},
+		{"env", `[]`},
+		{"env", `{"":"1"}`},
+		{"env", `{"A=B":"1"}`},
+		{"env", `{"A":"\u0000"}`},
+		{"env", `{"A":null}`},
+		{"stdinSize", `-1`},
+		{"stdinSize", `67108865`},
+		{"timeoutMs", `0`},
+		{"timeoutMs", `604800001`},
+		{"timeoutMs", `1.5`},
+		{"timeoutMs", `"1000"`},
+		{"graceMs", `-1`},
+		{"outputBytes", `67108865`},
+		{"pids", `0`},
+		{"stdoutOffset", `-1`},
+		{"stderrOffset", `9007199254740992`},
+		{"window", `16777217`},
+		{"window", `null`},
+		{"window", ``},
+		{"env", ``},
+	} {
+		_, err := Request(validStart(map[string]string{row.field: row.value}))
+		var bad *BadRequest
+		if !errors.As(err, &bad) || bad.Channel != 1 || !strings.Contains(bad.Message, row.field) {
+			t.Errorf("%s = %s: %v", row.field, row.value, err)
+		}
+	}
+}
+
+func TestAValidStartIsARequest(t *testing.T) {
+	if got, err := Request(validStart(nil)); err != nil {
+		t.Errorf("got %v, %v", got, err)
+	}
+}
+
+func TestARefusalRepeatsTheIDOfItsRequest(t *testing.T) {
+	_, err := Request([]byte(`{"type":"kill","id":9,"uid":""}`))
+	var bad *BadRequest
+	if !errors.As(err, &bad) || bad.ID != 9 || bad.Channel != 0 {
+		t.Errorf("got %#v", err)
+	}
+}
+
+func TestAnUnknownFieldBreaksTheProtocolEvenBesideAWrongOne(t *testing.T) {
+	_, err := Request([]byte(`{"type":"kill","id":9,"uid":"","force":true}`))
+	var v *Violation
+	if !errors.As(err, &v) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestTheLongestPayloadIsReadAndOneByteMoreIsNot(t *testing.T) {
+	longest := AppendData(nil, 1, Stdout, 0, make([]byte, MaxPayload))
+	if frame, err := NewReader(bytes.NewReader(longest)).Next(); err != nil || len(frame.Payload) != MaxPayload {
+		t.Errorf("the longest: %d bytes, %v", len(frame.Payload), err)
+	}
+	longer := AppendData(nil, 1, Stdout, 0, make([]byte, MaxPayload+1))
+	if _, err := NewReader(bytes.NewReader(longer)).Next(); err == nil {
+		t.Error("one byte more was read")
+	}
+}
+
+func TestBeforeItsHelloAPeerGetsLittleRoom(t *testing.T) {
+	frame := AppendControl(nil, make([]byte, MaxHello+1))
+	if _, err := NewReader(bytes.NewReader(frame)).Next(); err == nil {
+		t.Error("a large first frame was read")
+	}
+	admitted := NewReader(bytes.NewReader(frame))
+	admitted.Admit()
+	if _, err := admitted.Next(); err != nil {
+		t.Errorf("after the hello: %v", err)
+	}
+}
+
+func TestAFrameThatPromisesTooMuchIsRefusedBeforeItsBodyIsWaitedFor(t *testing.T) {
+	head := binary.BigEndian.AppendUint32(nil, MaxControl+2)
+	reader := NewReader(io.MultiReader(bytes.NewReader(append(head, byte(Control))), neverReader{t}))
+	reader.Admit()
+	var v *Violation
+	if _, err := reader.Next(); !errors.As(err, &v) {
+		t.Errorf("got %v", err)
+	}
+}
+
+type neverReader struct{ t *testing.T }
+
+func (n neverReader) Read([]byte) (int, error) {
+	n.t.Error("the body was read")
+	return 0, io.EOF
+}
+
+func FuzzNoByteStreamDoesMoreThanBreakTheProtocol(f *testing.F) {
+	f.Add([]byte("\x00\x00\x00\x03\x01{}"))
+	f.Add(AppendControl(nil, []byte(`{"type":"ping","id":1}`)))
+	f.Add(AppendData(nil, 1, Stdin, 0, []byte("x")))
+	f.Fuzz(func(t *testing.T, stream []byte) {
+		reader := NewReader(bytes.NewReader(stream))
+		for {
+			frame, err := reader.Next()
+			if err != nil {
+				return
+			}
+			if frame.Kind == Control {
+				_, _ = Request(frame.Body)
+			}
+		}
+	})
+}

@@ -1,0 +1,138 @@
+"""The standing connection to one life of a sandbox, made again whenever it breaks."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from dataclasses import dataclass
+
+from toolcall_operator import errors
+from toolcall_operator.adapters.sandbox.connection import Connection
+from toolcall_operator.adapters.sandbox.link import Connector, Identity
+from toolcall_operator.core.reasons import Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long things are waited for, in seconds.
+
+    `retention` must be the supervisor's: how long it keeps an ended call for somebody to ask. `request` is what may
+    pass before a request that was not answered fails. The pauses between attempts to connect are drawn from 0 to
+    `first_pause`, which doubles up to `longest_pause`.
+    """
+
+    ping: float = 10.0
+    request: float = 30.0
+    retention: float = 600.0
+    first_pause: float = 0.05
+    longest_pause: float = 5.0
+
+
+class Line:
+    """Gives the current connection to everyone who needs one; attempts to make it again are shared by all who wait."""
+
+    def __init__(self, connector: Connector, identity: Identity, patience: Patience) -> None:
+        self.patience = patience
+        self._connector = connector
+        self._identity = identity
+        self._boot_id: str | None = None
+        self._connection: Connection | None = None
+        self._lost: errors.SandboxLost | None = None
+        self._mending: asyncio.Task[Connection] | None = None
+        self._waiting = 0
+        self._failures = 0
+
+    @property
+    def boot_id(self) -> str:
+        """The life of the sandbox that the first connection met."""
+        if self._boot_id is None:
+            raise errors.Unavailable("the sandbox has not been reached yet")
+        return self._boot_id
+
+    @property
+    def lost(self) -> bool:
+        """Whether that life is over for good."""
+        return self._lost is not None
+
+    async def connect(self) -> Connection:
+        """One attempt at a connection.
+
+        Raises:
+            Unavailable: it failed, and another may not.
+            SandboxLost: this life of the sandbox is over.
+            ProtocolBroken: the supervisor refuses us, or is none.
+        """
+        try:
+            link = await self._connector.connect()
+        except errors.SandboxLost as lost:
+            raise self._over(lost) from lost
+        connection = await Connection.open(link, self._identity, self.patience.ping)
+        if self._boot_id not in (None, connection.hello.boot_id):
+            await connection.close()
+            raise self._over(
+                errors.SandboxLost(Reason.SANDBOX_RESTARTED, "the sandbox has restarted, and its processes are gone")
+            )
+        self._boot_id = connection.hello.boot_id
+        self._connection = connection
+        return connection
+
+    def current(self) -> Connection | None:
+        """The connection, when there is one that works as far as anyone knows."""
+        connection = self._connection
+        return None if connection is None or connection.ended.is_set() else connection
+
+    async def connection(self, until: float) -> Connection:
+        """A connection that works, waited for until the loop's time is `until`.
+
+        Raises:
+            Unavailable: there was none in time.
+            SandboxLost: this life of the sandbox is over.
+        """
+        if connection := self.current():
+            return connection
+        if self._lost is not None:
+            raise self._over(self._lost)
+        self._waiting += 1
+        try:
+            async with asyncio.timeout_at(until):
+                return await asyncio.shield(self._mended())
+        except TimeoutError:
+            raise errors.Unavailable("the supervisor of the sandbox could not be reached in time") from None
+        finally:
+            self._waiting -= 1
+
+    async def close(self) -> None:
+        """End the connection, and every attempt to make one."""
+        if self._mending is not None:
+            self._mending.cancel()
+            await asyncio.gather(self._mending, return_exceptions=True)
+        if self._connection is not None:
+            await self._connection.close()
+
+    def _over(self, lost: errors.SandboxLost) -> errors.SandboxLost:
+        """A fresh copy of `lost` for each who is told: a raised exception belongs to one traceback."""
+        self._lost = lost
+        return errors.SandboxLost(lost.reason, str(lost))
+
+    def _mended(self) -> asyncio.Task[Connection]:
+        if self._mending is None or self._mending.done():
+            self._mending = asyncio.create_task(self._mend())
+        return self._mending
+
+    async def _mend(self) -> Connection:
+        """Attempts with growing pauses; nobody waiting any more ends them."""
+        if self._connection is not None and self._connection.used:
+            self._failures = 0
+        while True:
+            await asyncio.sleep(self._pause())
+            self._failures += 1
+            try:
+                return await self.connect()
+            except (errors.Unavailable, errors.ProtocolBroken):
+                if not self._waiting:
+                    raise
+
+    def _pause(self) -> float:
+        # Chance keeps an operator that lost all its sandboxes at once from asking for all of them at once.
+        longest = min(self.patience.longest_pause, self.patience.first_pause * 2 ** min(self._failures, 30))
+        return random.uniform(0, longest)  # noqa: S311 - spreads attempts in time, guards nothing

@@ -1,0 +1,25 @@
+"""The command `toolcall` and its subcommands."""
+
+from __future__ import annotations
+
+from importlib import metadata
+
+import click
+
+from toolcall_operator.cli.lint import lint
+from toolcall_operator.cli.run import run
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
+def main() -> None:
+    """Tool calls of AI agents as Kubernetes objects: validated, confined, accounted for."""
+
+
+@main.command()
+def version() -> None:
+    """Print the version."""
+    click.echo(metadata.version("toolcall-operator"))
+
+
+main.add_command(run)
+main.add_command(lint)

@@ -1,0 +1,37 @@
+"""What `toolcall run` says besides its table: what it is not, what has no effect, and whether expectations were met."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from toolcall_operator.local import place
+from toolcall_operator.local.cluster import FileCluster
+from toolcall_operator.local.expectations import Verdict
+
+
+def before(cluster: FileCluster, artifacts: Path) -> list[str]:
+    """What to say once, before anything starts."""
+    fields = [
+        f"without effect here: {manifest.kind} {manifest.metadata.name} {', '.join(without)}"
+        for manifest in cluster.used
+        if (without := place.without_effect(manifest))
+    ]
+    ended = [
+        f"{entry.name} had ended before and is not run again: remove its status to run it"
+        for entry in cluster.entries
+        if entry.call is not None and entry.end is not None
+    ]
+    return [place.NOT_A_SANDBOX, *fields, f"output is kept below {artifacts}", *ended, *map(str, cluster.findings)]
+
+
+def verdicts(judged: Sequence[Verdict]) -> list[str]:
+    """Whether every call ended as expected, and which did not."""
+    wrong = [verdict for verdict in judged if not verdict.holds]
+    if not wrong:
+        return [f"{len(judged)} calls, each ended as expected"]
+    names, expected = (
+        max(len(text) for text in column) for column in zip(*((v.name, v.expected) for v in wrong), strict=True)
+    )
+    lines = [f"  {v.name:{names}}  expected {v.expected:{expected}}  got {v.actual or 'no end'}" for v in wrong]
+    return [f"{len(wrong)} of {len(judged)} calls did not end as expected:", *lines]

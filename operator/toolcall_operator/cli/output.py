@@ -1,0 +1,28 @@
+"""Finished objects for programs: one List, as JSON or YAML, all ASCII: no terminal takes a text in it for a command."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import yaml
+
+from toolcall_operator.local.entries import Entry
+
+
+def rendered(entries: Iterable[Entry], form: str) -> str:
+    """The calls as one document in this form."""
+    items = [entry.to_manifest() for entry in entries]
+    return FORMS[form]({"apiVersion": "v1", "kind": "List", "items": items})
+
+
+def _json(document: Mapping[str, Any]) -> str:
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _yaml(document: Mapping[str, Any]) -> str:
+    return yaml.safe_dump(document, sort_keys=False, width=1000)
+
+
+FORMS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {"json": _json, "yaml": _yaml}

@@ -1,0 +1,162 @@
+"""`toolcall run`: carries the ToolCalls of manifest files to their end on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from toolcall_operator import bootstrap, errors
+from toolcall_operator.cli import notes, output, supervisor
+from toolcall_operator.cli.refusal import Refusal
+from toolcall_operator.cli.rows import row
+from toolcall_operator.cli.running import carried
+from toolcall_operator.cli.screen import screen
+from toolcall_operator.local import expectations, manifests
+from toolcall_operator.local.cluster import FileCluster
+from toolcall_operator.settings import Settings
+
+HELP = """Run the ToolCalls of manifest FILES on this machine, without a cluster.
+
+FILES are YAML or JSON files, folders (every *.yaml, *.yml and *.json below), or - for standard input. All their objects
+make one world: ToolCalls run with the SpiceboxSessions and SpiceboxClasses they name, validated, started and recorded
+as in a cluster.
+
+\b
+  toolcall run examples/quickstart              watch the calls of a folder
+  toolcall run --expect examples/quickstart     judge how each call ended
+  toolcall run -o json call.yaml world.yaml     finished objects for programs
+  kubectl get tc,sbxses,sbxcls -o yaml | toolcall run -
+
+A call whose status says that it has ended is not run again.
+
+\b
+Exit code: 0  every call succeeded (with --expect: ended as expected)
+           1  some call did not
+           2  nothing was run: no ToolCall, an unreadable file, no supervisor
+         130  Ctrl-C (143: SIGTERM): calls that had not ended were canceled
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What was asked for besides the files."""
+
+    scratch: Path | None
+    keep: bool
+    artifacts: Path
+    form: str | None
+    expect: bool
+
+
+@click.command(help=HELP)
+@click.argument("files", nargs=-1, required=True)
+@click.option(
+    "--expect",
+    is_flag=True,
+    help=f"Judge each call by its annotation {expectations.ANNOTATION}: the reason it has to end for.",
+)
+@click.option(
+    "-o",
+    "--output",
+    "form",
+    type=click.Choice(tuple(output.FORMS)),
+    help="Print the finished objects on stdout, and all else on stderr.",
+)
+@click.option(
+    "--artifacts",
+    type=click.Path(file_okay=False, path_type=Path),
+    default="toolcall-artifacts",
+    show_default=True,
+    help="Folder that keeps what tools wrote; references on status lead there.",
+)
+@click.option(
+    "--scratch",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for everything tools write.  [default: a temporary one]",
+)
+@click.option("--keep", is_flag=True, help="Keep the temporary scratch folder.")
+def run(
+    files: tuple[str, ...], scratch: Path | None, artifacts: Path, form: str | None, *, keep: bool, expect: bool
+) -> None:
+    """Run the calls of the files."""
+    options = Options(scratch, keep, artifacts.absolute(), form, expect)
+    cluster = loaded(files)
+    binary = supervisor.binary(Settings().supervisor)
+    for note in notes.before(cluster, options.artifacts):
+        click.echo(f"note: {note}", err=True)
+    signaled = watched(cluster, binary, options)
+    if form:
+        click.echo(output.rendered(cluster.entries, form), nl=False)
+    code = judged(cluster, options)
+    sys.exit(code if signaled is None else signaled)
+
+
+def loaded(files: tuple[str, ...]) -> FileCluster:
+    """The world of the files.
+
+    Raises:
+        Refusal: a file cannot be read, or there is no call in any.
+    """
+    try:
+        documents = manifests.load(files)
+    except manifests.Unreadable as unreadable:
+        raise Refusal(str(unreadable)) from unreadable
+    cluster = FileCluster(documents, now)
+    if not cluster.entries:
+        raise Refusal("\n".join([*map(str, cluster.findings), f"no ToolCall in {', '.join(files)}"]))
+    return cluster
+
+
+def watched(cluster: FileCluster, binary: Path, options: Options) -> int | None:
+    """Run the calls and show them; return the exit code of the signal that ended the run early, if one did."""
+    stream = sys.stderr if options.form else sys.stdout
+    with (
+        scratch_folder(options) as scratch,
+        screen(stream, lambda: [row(entry, now()) for entry in cluster.entries]) as shown,
+    ):
+        for entry in cluster.entries:
+            if entry.end is not None:
+                shown.changed(row(entry, now()))
+        cluster.listen(lambda entry: shown.changed(row(entry, now())))
+        try:
+            return asyncio.run(carried(cluster, bootstrap.Place(binary, scratch, options.artifacts.as_uri())))
+        except errors.OperatorError as error:
+            raise Refusal(str(error)) from error
+
+
+@contextmanager
+def scratch_folder(options: Options) -> Iterator[Path]:
+    """The folder for what tools write: the one asked for, or a temporary one that goes when its context ends."""
+    if options.scratch is not None:
+        options.scratch.mkdir(parents=True, exist_ok=True)
+        yield options.scratch.resolve()
+    elif options.keep:
+        kept = Path(tempfile.mkdtemp(prefix="toolcall-"))
+        click.echo(f"note: the scratch folder {kept} is kept", err=True)
+        yield kept
+    else:
+        with tempfile.TemporaryDirectory(prefix="toolcall-") as temporary:
+            yield Path(temporary)
+
+
+def judged(cluster: FileCluster, options: Options) -> int:
+    """The exit code of a run that came to its end."""
+    if not options.expect:
+        return 0 if all(entry.succeeded for entry in cluster.entries) else 1
+    verdicts = expectations.judged(cluster.entries)
+    for text in notes.verdicts(verdicts):
+        click.echo(text, err=options.form is not None)
+    return 0 if all(verdict.holds for verdict in verdicts) else 1
+
+
+def now() -> datetime:
+    """The time of day, in UTC."""
+    return datetime.now(UTC)

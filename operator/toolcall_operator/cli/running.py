@@ -1,0 +1,20 @@
+"""Carries every call of a cluster of documents to its end, until it has ended or nobody wants to wait any longer."""
+
+from __future__ import annotations
+
+from toolcall_operator import bootstrap
+from toolcall_operator.bootstrap import Place
+from toolcall_operator.cli.interrupts import Interrupts
+from toolcall_operator.core.reasons import Reason
+from toolcall_operator.local.cluster import FileCluster
+
+
+async def carried(cluster: FileCluster, place: Place) -> int | None:
+    """Run the calls; return the exit code of the signal that ended the run early, if one did."""
+    async with bootstrap.embedded(cluster, place) as dispatcher:
+        with Interrupts(lambda: dispatcher.stop_all(Reason.USER_CANCEL)) as interrupts:
+            for entry in cluster.entries:
+                if entry.call is not None:
+                    dispatcher.submit(entry.call)
+            await interrupts.patience(dispatcher.join())
+            return interrupts.exit_code

@@ -1,0 +1,106 @@
+"""Shows the calls of a run as they change: a live table on a terminal, plain lines anywhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, suppress
+from types import TracebackType
+from typing import Protocol, Self, TextIO
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from toolcall_operator.cli.rows import Row
+
+FRAMES_PER_SECOND = 8
+Rows = Callable[[], Iterable[Row]]
+
+
+class Screen(AbstractContextManager["Screen"], Protocol):
+    """Shows calls while its context is open."""
+
+    def changed(self, row: Row) -> None:
+        """Take note that one call changed."""
+        ...
+
+
+def screen(stream: TextIO, rows: Rows) -> Screen:
+    """The screen that fits `stream`; `rows` gives every call as it stands."""
+    return LiveTable(Console(file=stream), rows) if stream.isatty() else Lines(stream)
+
+
+class LiveTable:
+    """A table of every call, drawn anew a few times a second."""
+
+    def __init__(self, console: Console, rows: Rows) -> None:
+        self._live = Live(
+            console=console, get_renderable=lambda: table(rows()), refresh_per_second=FRAMES_PER_SECOND, transient=False
+        )
+
+    def __enter__(self) -> Self:
+        self._live.start(refresh=True)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._live.vertical_overflow = "visible"  # the last picture stays, however many calls it has
+        self._live.stop()
+
+    def changed(self, row: Row) -> None:
+        """Nothing: the next frame shows it."""
+
+
+class Lines:
+    """One line for each change; a reader that went away does not end the run."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._last: dict[str, str] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        pass
+
+    def changed(self, row: Row) -> None:
+        """Print the row, unless it says what it said before."""
+        said = line(row)
+        if self._last.get(row.name) == said:
+            return
+        self._last[row.name] = said
+        with suppress(BrokenPipeError):
+            print(said, file=self._stream, flush=True)
+
+
+def line(row: Row) -> str:
+    """The row as plain text."""
+    exit_code = f"exit {row.exit}" if row.exit else ""
+    return "  ".join(cell for cell in (row.name, row.tool, row.state, exit_code, row.duration, row.text) if cell)
+
+
+def table(rows: Iterable[Row]) -> Table:
+    """The rows under their headings."""
+    drawn = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("CALL", "TOOL", "STATUS"):
+        drawn.add_column(heading, no_wrap=True)
+    drawn.add_column("EXIT", justify="right")
+    drawn.add_column("TIME", justify="right")
+    drawn.add_column("FIRST OUTPUT, OR WHY NOT", no_wrap=True, overflow="ellipsis", ratio=1)
+    for row in rows:
+        style = {None: "", True: "green", False: "red"}[row.good]
+        cells = (
+            Text(row.name),
+            Text(row.tool),
+            Text(row.state, style),
+            Text(row.exit),
+            Text(row.duration),
+            Text(row.text),
+        )
+        drawn.add_row(*cells)
+    return drawn

@@ -1,0 +1,110 @@
+"""Which fields this version carries out: what a call, its session or its class asks for beyond them is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from datetime import timedelta
+
+from toolcall_operator.api.base import Model
+from toolcall_operator.api.spiceboxclass import SpiceboxClass
+from toolcall_operator.api.spiceboxsession import SpiceboxSession
+from toolcall_operator.api.toolcall import ToolCall
+from toolcall_operator.api.tools import Tool
+
+CARRIED_OUT = frozenset(
+    {
+        "ToolCall spec.session",
+        "ToolCall spec.tool",
+        "ToolCall spec.args",
+        "ToolCall spec.env",
+        "ToolCall spec.stdin",
+        "ToolCall spec.timeout",
+        "ToolCall spec.cancel",
+        "ToolCall spec.arguments",  # by refusing them with a reason of their own: no tool of today takes them
+        "SpiceboxClass spec.resources.memory",
+        "SpiceboxClass spec.resources.pidsLimit",
+        "SpiceboxClass spec.envDefaults",
+        "SpiceboxClass spec.limits.outputBytes",
+        "SpiceboxClass spec.limits.maxConcurrentCalls",
+        "SpiceboxClass spec.allowedEnvNames",
+        "SpiceboxClass spec.terminationGracePeriod",
+        "SpiceboxClass spec.tools",  # the called one is looked at on its own; the others are nothing to this call
+        "SpiceboxClass spec.tools[].name",
+        "SpiceboxClass spec.tools[].command",
+        "SpiceboxClass spec.tools[].defaultArgs",
+        "SpiceboxClass spec.tools[].description",
+        "SpiceboxSession spec.class",
+        "SpiceboxSession spec.defaultEnv",
+    }
+)
+"""Fields that mean the same wherever a sandbox runs."""
+
+OF_THE_PLACE = frozenset(
+    {
+        "SpiceboxClass spec.image",
+        "SpiceboxClass spec.runtimeClassName",
+        "SpiceboxClass spec.network.mode",
+        "SpiceboxClass spec.resources.cpu",
+        "SpiceboxClass spec.resources.ephemeralStorage",
+        "SpiceboxClass spec.resources.tmpSize",
+        "SpiceboxClass spec.resources.workSize",
+        "SpiceboxClass spec.resources.cacheSize",
+        "SpiceboxClass spec.mounts",
+        "SpiceboxClass spec.privateVolumes",
+        "SpiceboxClass spec.sandbox.kind",
+        "SpiceboxClass spec.sessionDefaults",
+        "SpiceboxClass spec.allowedNamespaces",
+        "SpiceboxClass spec.writablePaths",
+        "SpiceboxClass spec.pod",
+        "SpiceboxSession spec.idleTTL",
+        "SpiceboxSession spec.maxDuration",
+    }
+)
+"""Fields that say where and how a sandbox is made. A place that cannot do as they say names them as lacking."""
+
+_VALUES_CARRIED_OUT = {"SpiceboxClass spec.tools[].expectedDuration": frozenset({"short", "long"})}
+"""Fields of which only some values mean something already."""
+
+_EMPTY: tuple[object, ...] = ((), {}, timedelta())
+_EMPTY_ASKS = frozenset({"SpiceboxSession spec.toolspecs"})  # narrowed to an empty list, a session allows nothing
+
+
+def unsupported(
+    call: ToolCall, session: SpiceboxSession, session_class: SpiceboxClass, tool: Tool, lacking: tuple[str, ...] = ()
+) -> str | None:
+    """The first field in use that nobody would carry out: not this version, or, if `lacking` names it, not this place.
+
+    A field is in use if it is set to something other than its default; an empty list or object asks for nothing.
+    """
+    fine = CARRIED_OUT | (OF_THE_PLACE - set(lacking))
+    of_class, of_session = f"SpiceboxClass {session_class.metadata.name} ", f"SpiceboxSession {session.metadata.name} "
+    beyond = (
+        *(path.removeprefix("ToolCall ") for path in _beyond(call.spec, "ToolCall spec", fine)),
+        *(
+            path.replace("SpiceboxClass ", of_class, 1).replace("[]", f"[{tool.name}]", 1)
+            for path in _beyond(tool, "SpiceboxClass spec.tools[]", fine)
+        ),
+        *(
+            path.replace("SpiceboxClass ", of_class, 1)
+            for path in _beyond(session_class.spec, "SpiceboxClass spec", fine)
+        ),
+        *(
+            path.replace("SpiceboxSession ", of_session, 1)
+            for path in _beyond(session.spec, "SpiceboxSession spec", fine)
+        ),
+    )
+    return next(iter(beyond), None)
+
+
+def _beyond(model: Model, path: str, fine: AbstractSet[str]) -> Iterator[str]:
+    """The paths of the fields in use of `model`, which stands at `path`, that are not `fine`."""
+    for name, field in type(model).model_fields.items():
+        below, value = f"{path}.{field.alias or name}", getattr(model, name)
+        if below in fine or value in _VALUES_CARRIED_OUT.get(below, ()):
+            continue
+        if isinstance(value, Model):
+            yield from _beyond(value, below, fine)
+        elif value != field.get_default(call_default_factory=True) and (value not in _EMPTY or below in _EMPTY_ASKS):
+            # What has to be written wherever its section is names the section: that one was chosen.
+            yield path if field.is_required() else below

@@ -1,0 +1,50 @@
+"""What an API server does with a new object before it keeps it: fills in what is missing, and judges what is there."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import uuid
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from toolcall_operator.api import parsing, times
+from toolcall_operator.api.parsing import Malformed, Problem
+from toolcall_operator.api.spiceboxclass import SpiceboxClass
+from toolcall_operator.api.spiceboxsession import SpiceboxSession
+from toolcall_operator.api.toolcall import ToolCall
+
+Admitted = ToolCall | SpiceboxSession | SpiceboxClass
+
+_UID = re.compile("[A-Za-z0-9-]{1,64}", re.ASCII)
+_CLUSTER_SCOPED = frozenset({"SpiceboxClass"})
+
+
+def completed(raw: object, now: datetime) -> object:
+    """The object with what an API server adds to its metadata: name (of generateName), namespace, UID, generation, age."""
+    if not isinstance(raw, Mapping) or not isinstance(raw.get("metadata"), Mapping):
+        return raw
+    written = {key: value for key, value in raw["metadata"].items() if value is not None}
+    given: dict[str, Any] = {}
+    if isinstance(prefix := written.get("generateName"), str):
+        given["name"] = f"{prefix}{secrets.token_hex(3)}"
+    if raw.get("kind") not in _CLUSTER_SCOPED:
+        given["namespace"] = "default"
+    given |= {"uid": str(uuid.uuid4()), "generation": 1, "creationTimestamp": times.render(now)}
+    return {**raw, "metadata": {**given, **written}}
+
+
+def admitted(completed: object) -> Admitted:
+    """The object that was completed.
+
+    Raises:
+        Malformed: it cannot be read, and every problem is told.
+    """
+    read = parsing.parse(completed)
+    if not _UID.fullmatch(read.metadata.uid):
+        # It names folders and artifacts, and tells calls apart.
+        raise Malformed(
+            [Problem("metadata.uid", "must be 1 to 64 letters, digits and '-'")], read.kind, read.metadata.name
+        )
+    return read

@@ -1,0 +1,62 @@
+"""One ToolCall of an embedded run: as it was written, as it was read, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from toolcall_operator import errors
+from toolcall_operator.api.conditions import Condition
+from toolcall_operator.api.toolcall import ToolCall
+from toolcall_operator.api.toolcallstatus import ToolCallStatus
+from toolcall_operator.core import conditions
+from toolcall_operator.core.conditions import ConditionType
+from toolcall_operator.core.reasons import Terminal
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A ToolCall: `manifest` is the object as it was written, `call` as it was read, None if it cannot be read.
+
+    `place` says where it was written. Texts are one printable line each.
+    """
+
+    place: str
+    manifest: Mapping[str, Any]
+    call: ToolCall | None
+    status: ToolCallStatus | None
+
+    @property
+    def name(self) -> str:
+        """Its name, or its place if it has none."""
+        return self._text("metadata", "name") or self.place
+
+    @property
+    def tool(self) -> str:
+        """The tool it names."""
+        return self._text("spec", "tool")
+
+    @property
+    def end(self) -> Condition | None:
+        """The condition that says how it ended; None while it has not."""
+        return conditions.find(self.status.conditions, ConditionType.FINISHED) if self.status else None
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether it ended well."""
+        return self.status is not None and conditions.is_true(self.status.conditions, Terminal.SUCCEEDED)
+
+    def annotation(self, key: str) -> str:
+        """The value of an annotation; empty if there is none."""
+        return self._text("metadata", "annotations", key)
+
+    def to_manifest(self) -> dict[str, Any]:
+        """The object with its status."""
+        return {**self.manifest, "status": self.status.to_manifest()} if self.status else dict(self.manifest)
+
+    def _text(self, *path: str) -> str:
+        value: object = self.manifest
+        for name in path:
+            value = value.get(name) if isinstance(value, Mapping) else None
+        return errors.foreign(value) if isinstance(value, str) else ""

@@ -1,0 +1,32 @@
+"""Manifests as small as they can be, to be changed by tests."""
+
+from typing import Any
+
+from toolcall_operator.api.base import API_VERSION
+
+RESOURCES = {"cpu": "500m", "memory": "64Mi", "ephemeralStorage": "1Gi"}
+STATIC = {"type": "static", "namespace": "default", "name": "token"}
+
+
+def call(**spec: Any) -> dict[str, Any]:  # noqa: ANN401 (fields of a manifest)
+    return _object("ToolCall", {"session": "work", "tool": "echo", **spec})
+
+
+def session_class(**spec: Any) -> dict[str, Any]:  # noqa: ANN401 (fields of a manifest)
+    return _object("SpiceboxClass", {"resources": RESOURCES, **spec})
+
+
+def session(**spec: Any) -> dict[str, Any]:  # noqa: ANN401 (fields of a manifest)
+    return _object("SpiceboxSession", {"class": "plain", **spec})
+
+
+def tool(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 (fields of a manifest)
+    return session_class(tools=[{"name": "a", **fields}])
+
+
+def credential(inject: object, **source: object) -> dict[str, Any]:
+    return call(credentials=[{"inject": inject, "source": {**STATIC, **source}}])
+
+
+def _object(kind: str, spec: dict[str, Any]) -> dict[str, Any]:
+    return {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": "one"}, "spec": spec}

@@ -1,0 +1,171 @@
+"""Fields nobody would carry out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.unit.core import examples
+from toolcall_operator.api.base import Model
+from toolcall_operator.api.spiceboxclass import SpiceboxClass, SpiceboxClassSpec
+from toolcall_operator.api.spiceboxsession import SpiceboxSession, SpiceboxSessionSpec
+from toolcall_operator.api.toolcall import ToolCallSpec
+from toolcall_operator.api.tools import Tool
+from toolcall_operator.core import support
+
+STATIC = {"inject": {"envVar": "A"}, "source": {"type": "static", "namespace": "default", "name": "s", "key": "k"}}
+MOUNT = {"name": "m", "mountPath": "/m", "source": {"configMapRef": {"name": "m"}}}
+
+
+def field(
+    call: dict[str, Any] | None = None,
+    tool: dict[str, Any] | None = None,
+    session: SpiceboxSession | None = None,
+    session_class: SpiceboxClass | None = None,
+    lacking: tuple[str, ...] = (),
+) -> str | None:
+    of_class = session_class or examples.session_class(tool)
+    return support.unsupported(
+        examples.call(**(call or {})), session or examples.session(), of_class, of_class.spec.tools[0], lacking
+    )
+
+
+def test_an_ordinary_call_asks_for_nothing_beyond() -> None:
+    assert field() is None
+
+
+@pytest.mark.parametrize(
+    ("spec", "name"),
+    (
+        ({"mode": "stream", "streamTokenHash": "0" * 64}, "spec.mode"),
+        ({"mode": "interactive", "streamTokenHash": "0" * 64}, "spec.mode"),
+        ({"streamTokenHash": "0" * 64}, "spec.streamTokenHash"),
+        ({"maxDuration": "1s"}, "spec.maxDuration"),
+        ({"idleTimeout": "1s"}, "spec.idleTimeout"),
+        ({"captureOutputs": ["/work/out/a"]}, "spec.captureOutputs"),
+        ({"inputArtifacts": [{"artifactRef": "file:///a", "path": "a"}]}, "spec.inputArtifacts"),
+        ({"credentials": [STATIC]}, "spec.credentials"),
+        ({"preDispatchSnapshot": {"sessionUID": "u", "turnIndex": 0, "sequence": 0}}, "spec.preDispatchSnapshot"),
+        ({"workspace": {"mode": "isolated"}}, "spec.workspace.mode"),
+        ({"workspace": {"sharedClaimName": "claim"}}, "spec.workspace.sharedClaimName"),
+        ({"ttlSecondsAfterFinished": 0}, "spec.ttlSecondsAfterFinished"),
+    ),
+)
+def test_a_call_that_asks_for_something_unbuilt_is_told_the_field(spec: dict[str, Any], name: str) -> None:
+    assert field(call=spec) == name
+
+
+@pytest.mark.parametrize(
+    ("tool", "name"),
+    (
+        ({"expectedDuration": "persistent"}, "expectedDuration"),
+        ({"parameters": {"type": "object"}}, "parameters"),
+        ({"scope": "files"}, "scope"),
+        ({"timeout": "1s"}, "timeout"),
+        ({"command": None, "defaultArgs": None, "service": {"name": "s", "path": "/"}}, "service"),
+        ({"command": None, "defaultArgs": None, "http": {"url": "https://example.com"}}, "http"),
+    ),
+)
+def test_a_tool_that_needs_something_unbuilt_is_told_by_class_tool_and_field(tool: dict[str, Any], name: str) -> None:
+    assert field(tool=tool) == f"SpiceboxClass plain spec.tools[echo].{name}"
+
+
+@pytest.mark.parametrize(
+    ("spec", "name"),
+    (
+        ({"toolspecs": [{"name": "t"}]}, "toolspecs"),
+        ({"network": {"mode": "allowlist", "allowedHosts": ["a.example"]}}, "network.allowedHosts"),
+        ({"sandbox": {"config": {"a": 1}}}, "sandbox.config"),
+        ({"sandbox": {"warmPool": {"replicas": 1, "namespaces": ["a"]}}}, "sandbox.warmPool.replicas"),
+        ({"limits": {"outputFiles": 1}}, "limits.outputFiles"),
+        ({"limits": {"inputBytes": "1Mi"}}, "limits.inputBytes"),
+        ({"credentials": {"workspace": "None"}}, "credentials.workspace"),
+        ({"credentials": {"exclusive": True}}, "credentials.exclusive"),
+        ({"ttlSecondsAfterFinished": 60}, "ttlSecondsAfterFinished"),
+        ({"redaction": "Off"}, "redaction"),
+        ({"toolTimeout": "1s"}, "toolTimeout"),
+        ({"httpTools": {"from": "Same"}}, "httpTools.from"),
+        ({"transientRetryBudget": 0}, "transientRetryBudget"),
+    ),
+)
+def test_a_class_that_asks_for_something_unbuilt_is_told_by_name_and_field(spec: dict[str, Any], name: str) -> None:
+    assert field(session_class=examples.session_class(**spec)) == f"SpiceboxClass plain spec.{name}"
+
+
+@pytest.mark.parametrize(
+    ("spec", "name"),
+    (
+        ({"agent": "a"}, "agent"),
+        ({"toolspecs": [{"name": "t"}]}, "toolspecs"),
+        ({"toolspecs": []}, "toolspecs"),
+        ({"toolConfig": {"a": 1}}, "toolConfig"),
+        ({"owner": {"app": "a", "user": "u"}}, "owner.app"),
+        ({"scopes": ["a"]}, "scopes"),
+        ({"mounts": [MOUNT]}, "mounts"),
+        ({"workspace": {"mode": "isolated"}}, "workspace.mode"),
+        ({"workspace": {"sharedClaimName": "claim"}}, "workspace.sharedClaimName"),
+    ),
+)
+def test_a_session_that_asks_for_something_unbuilt_is_told_by_name_and_field(spec: dict[str, Any], name: str) -> None:
+    assert field(session=examples.session(**spec)) == f"SpiceboxSession work spec.{name}"
+
+
+def test_defaults_that_are_written_out_and_empty_lists_ask_for_nothing() -> None:
+    call = {"mode": "sync", "captureOutputs": [], "workspace": {"mode": "shared"}, "maxDuration": "0s"}
+    of_class = examples.session_class(
+        {"expectedDuration": "long", "description": "Prints."},
+        toolspecs=[],
+        redaction="On",
+        limits={"outputFiles": 10_000, "outputBytes": "2Mi"},
+        httpTools={"from": "None"},
+        sandbox={"kind": "pod", "config": {}, "warmPool": {"replicas": 0}},
+        credentials={},
+        toolTimeout="30s",
+    )
+    session = examples.session(scopes=[], toolConfig={}, workspace={}, idleTTL="1h", defaultEnv={"A": "b"})
+
+    assert field(call, session=session, session_class=of_class) is None
+
+
+def test_what_another_tool_of_the_class_needs_is_nothing_to_this_call() -> None:
+    of_class = examples.session_class()
+    other = Tool.model_validate({"name": "web", "http": {"url": "https://example.com"}})
+    spec = of_class.spec.model_copy(update={"tools": (*of_class.spec.tools, other)})
+
+    assert field(session_class=of_class.model_copy(update={"spec": spec})) is None
+
+
+def test_what_the_place_lacks_is_refused_only_there_and_only_when_asked_for() -> None:
+    lacking = ("SpiceboxClass spec.privateVolumes", "SpiceboxClass spec.pod")
+    volume = examples.session_class(privateVolumes=[{"name": "home", "mountPath": "/home/agent"}])
+
+    assert field(session_class=volume) is None
+    assert field(lacking=lacking) is None
+    assert field(session_class=volume, lacking=lacking) == "SpiceboxClass plain spec.privateVolumes"
+    labelled = examples.session_class(pod={"labels": {"a": "b"}})
+    assert field(session_class=labelled, lacking=lacking) == "SpiceboxClass plain spec.pod.labels"
+
+
+def paths(model: type[Model], path: str) -> Iterator[str]:
+    for name, info in model.model_fields.items():
+        below = f"{path}.{info.alias or name}"
+        yield below
+        if isinstance(info.annotation, type) and issubclass(info.annotation, Model):
+            yield from paths(info.annotation, below)
+
+
+def test_every_listed_field_exists() -> None:
+    known = {
+        *paths(ToolCallSpec, "ToolCall spec"),
+        *paths(SpiceboxClassSpec, "SpiceboxClass spec"),
+        *paths(Tool, "SpiceboxClass spec.tools[]"),
+        *paths(SpiceboxSessionSpec, "SpiceboxSession spec"),
+    }
+
+    assert known >= support.CARRIED_OUT | support.OF_THE_PLACE
+
+
+def test_no_field_is_both_the_versions_and_the_places() -> None:
+    assert not support.CARRIED_OUT & support.OF_THE_PLACE

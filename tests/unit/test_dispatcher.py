@@ -1,0 +1,101 @@
+"""Many calls at once, and who has to wait for whom."""
+
+from __future__ import annotations
+
+import asyncio
+
+from tests.fakes.sandbox import Script
+from tests.unit.core import examples
+from tests.unit.stage import Stage, says, until
+from toolcall_operator.api.toolcall import ToolCall
+from toolcall_operator.core.outcomes import ExecRequest
+from toolcall_operator.core.reasons import Reason
+from toolcall_operator.core.validation import World
+from toolcall_operator.dispatcher import Dispatcher, Slots
+
+
+def numbered(number: int, *, cancel: bool = False) -> ToolCall:
+    call = examples.call(cancel=cancel)
+    return call.model_copy(update={"metadata": call.metadata.model_copy(update={"uid": f"uid-{number}"})})
+
+
+def limited(most: int) -> World:
+    return World(examples.session(), examples.session_class(limits={"maxConcurrentCalls": most}))
+
+
+async def test_a_session_runs_as_many_calls_at_once_as_its_class_allows_in_their_order() -> None:
+    stage = Stage(world=limited(2)).runs(says(lasts=None))
+    dispatcher = Dispatcher(stage.ports)
+    for number in range(5):
+        dispatcher.submit(numbered(number))
+    await until(lambda: len(stage.sandbox.started) == 2)
+    await asyncio.sleep(0.02)
+    assert [each.uid for each in stage.sandbox.started] == ["uid-0", "uid-1"]
+
+    await stage.sandbox.kill("uid-0")
+    await until(lambda: len(stage.sandbox.started) == 3)
+
+    assert stage.sandbox.started[-1].uid == "uid-2"
+    dispatcher.stop_all(Reason.USER_CANCEL)
+    await dispatcher.join()
+
+
+async def test_a_session_that_is_full_does_not_hold_up_another() -> None:
+    slots = Slots(limit=3)
+    narrow = examples.session_class(limits={"maxConcurrentCalls": 1})
+    busy, other = examples.session(), examples.session()
+    other = other.model_copy(update={"metadata": other.metadata.model_copy(update={"uid": "another"})})
+
+    async def waits() -> None:
+        async with slots.of(busy, narrow):
+            raise AssertionError("the session was full")
+
+    async with slots.of(busy, narrow):
+        waiting = [asyncio.create_task(waits()) for _ in range(10)]
+        await asyncio.sleep(0)
+        async with asyncio.timeout(1), slots.of(other, narrow):
+            pass
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+
+
+async def test_a_call_in_flight_is_not_begun_again() -> None:
+    stage = Stage().runs(says(lasts=None))
+    dispatcher = Dispatcher(stage.ports)
+
+    dispatcher.submit(numbered(1))
+    dispatcher.submit(numbered(1))
+    await until(lambda: stage.sandbox.started)
+    dispatcher.stop_all(Reason.USER_CANCEL)
+    await dispatcher.join()
+
+    assert len(stage.sandbox.started) == 1
+
+
+async def test_a_hung_call_and_a_bug_delay_nobody() -> None:
+    def hangs_or_breaks(request: ExecRequest) -> Script:
+        if request.uid == "uid-1":
+            raise RuntimeError("a bug")
+        return Script(lasts=None if request.uid == "uid-0" else 0.0)
+
+    stage = Stage().runs(hangs_or_breaks)
+    dispatcher = Dispatcher(stage.ports)
+    for number in range(20):
+        dispatcher.submit(numbered(number))
+
+    await until(lambda: sum(bool(each.finished) for each in stage.cluster.reported) == 19)
+
+    dispatcher.stop_all(Reason.USER_CANCEL)
+    await dispatcher.join()
+
+
+async def test_a_call_whose_spec_cancels_it_is_not_started() -> None:
+    stage = Stage().runs(says())
+    dispatcher = Dispatcher(stage.ports)
+
+    dispatcher.submit(numbered(1, cancel=True))
+    await dispatcher.join()
+
+    assert stage.sandbox.started == []
+    assert stage.cluster.reported[-1].finished is True

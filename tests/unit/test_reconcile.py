@@ -1,0 +1,302 @@
+"""The way of one call: manifest and fake world in, reported statuses and started processes out."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from tests.fakes.sandbox import Script
+from tests.unit.core import examples
+from tests.unit.stage import SESSION, Stage, ending, says, until
+from toolcall_operator import errors, reconcile
+from toolcall_operator.api.toolcall import ToolCall
+from toolcall_operator.core import conditions, status, validation
+from toolcall_operator.core.outcomes import Cause, ExecRequest
+from toolcall_operator.core.reasons import Reason
+from toolcall_operator.core.validation import World
+from toolcall_operator.reconcile import Stop
+
+UID = examples.call().metadata.uid
+
+
+async def test_a_call_is_claimed_before_its_process_starts() -> None:
+    stage = Stage()
+    claimed: list[bool] = []
+
+    def looks(_request: ExecRequest) -> Script:
+        claimed.append(bool(stage.cluster.reported[-1].dispatch))
+        return Script()
+
+    call = await stage.runs(looks).carry()
+
+    assert claimed == [True]
+    assert ending(call) == ("Succeeded", "ProcessExited", 0)
+
+
+async def test_a_short_call_costs_two_writes() -> None:
+    stage = Stage().runs(says())
+
+    await stage.carry()
+
+    assert [bool(each.finished) for each in stage.cluster.reported] == [False, True]
+
+
+async def test_output_is_stored_under_the_uid_of_its_session() -> None:
+    stage = Stage().runs(says(b"out\n"))
+
+    call = await stage.carry()
+
+    key = f"default/work/{examples.session().metadata.uid}/{UID}/stdout"
+    assert stage.artifacts.stored == {key: b"out\n"}
+    assert call.status is not None
+    assert (call.status.stdout_artifact_ref, call.status.stderr_artifact_ref) == (f"fake://{key}", None)
+
+
+async def test_the_supervisor_may_forget_a_call_only_when_its_end_is_written() -> None:
+    stage = Stage()
+
+    def cannot_be_written(_request: ExecRequest) -> Script:
+        stage.cluster.unwritable = 2
+        return Script(code=7)
+
+    call = await stage.runs(cannot_be_written).carry()
+
+    assert ending(call) == ("Failed", "NonZeroExit", 7)
+    assert stage.sandbox.acknowledged == [UID]
+
+
+async def test_a_refused_call_starts_nothing_and_opens_no_sandbox() -> None:
+    stage = Stage(world=World(None, None))
+
+    call = await stage.carry()
+
+    assert ending(call) == ("Failed", "SessionGone", None)
+    assert stage.sandboxes.opened == []
+
+
+async def test_a_call_that_has_ended_is_left_as_it_is() -> None:
+    stage = Stage().runs(says())
+    ended = await stage.carry()
+    writes = len(stage.cluster.reported)
+
+    assert await stage.carry(ended) == ended
+    assert (len(stage.cluster.reported), len(stage.sandbox.started)) == (writes, 1)
+
+
+async def test_a_fault_of_ours_shows_on_the_call_until_it_is_over() -> None:
+    stage = Stage().runs(says())
+    stage.sandboxes.unavailable = 2
+
+    call = await stage.carry()
+
+    assert ending(call) == ("Succeeded", "ProcessExited", 0)
+    retrying = [conditions.find(each.conditions, "ReconcileRetrying") for each in stage.cluster.reported]
+    assert [each.status for each in retrying if each] == ["True", "True", "False", "False"]
+
+
+async def test_a_fault_that_outlasts_the_budget_ends_the_call() -> None:
+    stage = Stage().runs(says())
+    stage.sandboxes.unavailable = 1000
+
+    call = await stage.carry()
+
+    assert ending(call) == ("Failed", "ReconcileFailed", None)
+    assert call.status is not None
+    assert (call.status.started_at, stage.sandbox.started) == (None, [])
+
+
+async def test_a_world_that_cannot_be_read_is_read_again() -> None:
+    stage = Stage().runs(says())
+    stage.cluster.unobservable = 1
+
+    assert ending(await stage.carry()) == ("Succeeded", "ProcessExited", 0)
+
+
+async def test_a_process_that_the_supervisor_could_not_make_is_tried_again() -> None:
+    stage = Stage().runs(says())
+    stage.sandbox.faults.append(errors.Unavailable("fork: no more processes"))
+
+    assert ending(await stage.carry()) == ("Succeeded", "ProcessExited", 0)
+    assert len(stage.sandbox.started) == 1
+
+
+async def test_a_process_that_can_never_be_made_ends_with_the_fault_named() -> None:
+    stage = Stage().runs(says())
+    stage.sandbox.faults.extend([errors.Unavailable("fork: no more processes")] * 4)
+
+    call = await stage.carry()
+
+    assert ending(call) == ("Failed", "ReconcileFailed", None)
+    finished = conditions.find(call.status.conditions if call.status else (), "Finished")
+    assert finished is not None
+    assert "no more processes" in finished.message
+    assert stage.sandbox.started == []
+
+
+async def test_a_lost_sandbox_is_never_a_success_and_what_arrived_is_kept() -> None:
+    stage = Stage().runs(says(b"half", lasts=None))
+    carrying = asyncio.create_task(stage.carry())
+    await until(lambda: stage.sandbox.started)
+
+    stage.sandbox.lose(Reason.SANDBOX_GONE)
+    call = await carrying
+
+    assert ending(call) == ("Failed", "SandboxGone", None)
+    assert list(stage.artifacts.stored.values()) == [b"half"]
+    assert call.status is not None
+    assert call.status.stdout_truncated is True
+
+
+async def test_a_call_that_another_life_of_the_sandbox_claimed_is_not_started_again() -> None:
+    stage = Stage().runs(says())
+    claimed = await claim_of(stage, boot_id="an-earlier-boot")
+
+    call = await stage.carry(claimed)
+
+    assert ending(call) == ("Failed", "SandboxRestarted", None)
+    assert stage.sandbox.started == []
+
+
+async def test_a_claimed_call_is_taken_over_with_its_real_exit_code() -> None:
+    stage = Stage().runs(says(b"kept\n", code=7))
+    claimed = await claim_of(stage, boot_id=stage.sandbox.boot_id)
+    async with stage.sandbox.start(request_of(stage)):  # the operator that claimed it started it, and died
+        pass
+
+    call = await stage.carry(claimed)
+
+    assert ending(call) == ("Failed", "NonZeroExit", 7)
+    assert (len(stage.sandbox.started), list(stage.artifacts.stored.values())) == (1, [b"kept\n"])
+
+
+async def test_the_timeout_counts_from_the_claim() -> None:
+    stage = Stage().runs(says())
+    claimed = await claim_of(stage, boot_id=stage.sandbox.boot_id)
+    stage.now += timedelta(seconds=50)
+
+    await stage.carry(claimed)
+
+    assert [each.timeout for each in stage.sandbox.started] == [timedelta(seconds=10)]
+
+
+async def test_a_call_canceled_before_its_claim_starts_nothing() -> None:
+    stage, stop = Stage().runs(says()), Stop()
+    stop.ask(Reason.USER_CANCEL)
+
+    call = await stage.carry(stop=stop)
+
+    assert ending(call) == ("Canceled", "UserCancel", None)
+    assert (stage.sandbox.started, call.status.started_at if call.status else "none") == ([], None)
+
+
+@pytest.mark.parametrize(("on_term", "code"), ((None, None), (3, 3)), ids=["killed", "returns in its grace"])
+async def test_a_call_canceled_while_it_runs_is_ended(on_term: int | None, code: int | None) -> None:
+    stage, stop = Stage().runs(says(lasts=None, on_term=on_term)), Stop()
+    carrying = asyncio.create_task(stage.carry(stop=stop))
+    await until(lambda: stage.sandbox.started)
+
+    stop.ask(Reason.USER_CANCEL)
+
+    assert ending(await carrying) == ("Canceled", "UserCancel", code)
+    assert stage.sandbox.killed == [UID]
+
+
+async def test_a_call_that_waits_for_its_turn_shows_it_and_can_be_canceled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reconcile, "SILENT_WAIT", timedelta(milliseconds=1))
+    stage, stop = Stage(calls_at_once=1).runs(says(lasts=None)), Stop()
+    async with stage.ports.slots.of(examples.session(), examples.session_class()):
+        carrying = asyncio.create_task(stage.carry(stop=stop))
+        await until(lambda: stage.cluster.reported)
+        stop.ask(Reason.USER_CANCEL)
+        call = await carrying
+
+    shown = conditions.find(stage.cluster.reported[0].conditions, "Running")
+    assert shown is not None
+    assert (shown.status, shown.reason) == ("False", "Queued")
+    assert ending(call) == ("Canceled", "UserCancel", None)
+
+
+async def test_output_that_a_store_did_not_take_is_stored_from_its_first_byte_again() -> None:
+    stage = Stage().runs(says(b"whole", code=7))
+    stage.artifacts.failures = 2
+
+    call = await stage.carry()
+
+    assert ending(call) == ("Failed", "NonZeroExit", 7)
+    assert list(stage.artifacts.stored.values()) == [b"whole"]
+    assert len(stage.sandbox.started) == 1
+
+
+async def test_a_store_that_never_answers_does_not_hide_the_outcome() -> None:
+    stage = Stage().runs(says(b"whole"))
+    stage.artifacts.failures = 1000
+
+    call = await stage.carry()
+
+    assert ending(call) == ("Succeeded", "ProcessExited", 0)
+    assert call.status is not None
+    harvested = conditions.find(call.status.conditions, "OutputsHarvested")
+    assert harvested is not None
+    assert (harvested.status, call.status.stdout_artifact_ref) == ("False", None)
+
+
+async def test_a_bug_ends_the_call_it_met_and_shows_no_text_of_its_own(caplog: pytest.LogCaptureFixture) -> None:
+    stage = Stage()
+
+    def bug(_request: ExecRequest) -> Script:
+        raise RuntimeError("hunter2")
+
+    call = await stage.runs(bug).carry()
+
+    assert ending(call) == ("Failed", "ReconcileFailed", None)
+    assert "hunter2" not in str(call.status)
+    assert "RuntimeError" in caplog.text
+
+
+async def test_a_process_that_never_came_to_be_names_its_command() -> None:
+    stage = Stage().runs(lambda _: Script(code=None, cause=Cause.NOT_STARTED, step="Exec", error="ENOENT"))
+
+    call = await stage.carry()
+
+    assert ending(call) == ("Failed", "CommandNotFound", 127)
+    finished = conditions.find(call.status.conditions if call.status else (), "Finished")
+    assert finished is not None
+    assert "/bin/echo" in finished.message
+
+
+async def claim_of(stage: Stage, boot_id: str) -> ToolCall:
+    """The example's call as an operator left it that died right after its claim."""
+    await stage.carry()
+    dispatch = stage.cluster.reported[0].dispatch
+    assert dispatch is not None
+    claimed = stage.cluster.reported[0].model_copy(
+        update={"dispatch": dispatch.model_copy(update={"boot_id": boot_id})}
+    )
+    behaviour = stage.sandbox.behaviours
+    stage.sandboxes.sandboxes.clear()
+    stage.artifacts.stored.clear()
+    stage.sandboxes.of(SESSION).behaviours = behaviour
+    return examples.call(status=claimed)
+
+
+def request_of(stage: Stage) -> ExecRequest:
+    planned = validation.plan(examples.call(), stage.world)
+    assert isinstance(planned, validation.Plan)
+    return planned.request
+
+
+def test_the_first_reason_to_stop_stays() -> None:
+    stop = Stop()
+
+    stop.ask(Reason.USER_CANCEL)
+    stop.ask(Reason.RECONCILE_FAILED)
+
+    assert stop.reason is Reason.USER_CANCEL
+
+
+def test_a_waiting_call_is_not_finished() -> None:
+    waiting = status.waiting(examples.call(), status.Waiting.QUEUED, "in line", examples.NOW)
+
+    assert not status.is_finished(examples.call(status=waiting))

@@ -7,7 +7,7 @@ help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: bootstrap supervisor ## run examples/quickstart and judge every outcome
-	@.venv/bin/toolcall run --expect examples/quickstart
+	@.venv/bin/toolcall run --expect --artifacts build/artifacts examples/quickstart
 
 test: bootstrap programs ## run every check and every test; T=tests/unit/core runs the tests below a path
 	@hack/test $(T)
@@ -18,8 +18,8 @@ check: bootstrap ## format, lint, types, architecture, drift and unit tests
 crds: bootstrap ## write crds/ anew from the models
 	@.venv/bin/python hack/generate_crds.py
 
-bench: bootstrap programs ## measure speed and memory: a table, and bench.json
-	@.venv/bin/python tests/bench/bench.py
+bench: bootstrap ## measure speed and memory: a table, and bench.json
+	@.venv/bin/python -m tests.bench.bench
 
 supervisor: ## build build/supervisor
 	@hack/build supervisor

@@ -49,7 +49,7 @@ class Break:
 
 @dataclass
 class FakeSupervisor:
-    """A `link.Connector`: `plan` says what a call does by its argv, the n-th connection breaks at the n-th of `breaks`."""
+    """A `link.Connector`: `plan` says what an argv does, the n-th connection breaks at the n-th of `breaks`."""
 
     plan: Callable[[list[str]], FakeCall] = lambda _: FakeCall()
     breaks: list[Break] = field(default_factory=list)
@@ -65,6 +65,7 @@ class FakeSupervisor:
     inputs: dict[str, bytes] = field(default_factory=dict)
     received: list[Mapping[str, object]] = field(default_factory=list)
     connections: list[FakeConnection] = field(default_factory=list)
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def connect(self) -> Link:
         """A connection in memory."""
@@ -76,7 +77,14 @@ class FakeSupervisor:
         where = self.breaks.pop(0) if self.breaks else Break()
         connection = FakeConnection(self, where)
         self.connections.append(connection)
+        self.changed.set()
         return Link(connection.reader, connection, connection.close)
+
+    async def until(self, seen: Callable[[], bool]) -> None:
+        """Wait until something that was sent, or a new connection, makes `seen` true."""
+        while not seen():
+            self.changed.clear()
+            await self.changed.wait()
 
     def finish(self, uid: str) -> None:
         """Let a call that goes on end, and tell everyone."""
@@ -176,6 +184,7 @@ class FakeConnection:
             return
         message = frame.message
         self._supervisor.received.append(message)
+        self._supervisor.changed.set()
         kind = str(message["type"])
         if kind == "refused":
             self.cut()

@@ -48,10 +48,20 @@ def a_call(name: str, tool: str = "sh", /, *args: str, **spec: object) -> Object
     )
 
 
-def toolcall(*args: str | Path, cwd: Path, **options: Any) -> subprocess.CompletedProcess[str]:  # noqa: ANN401 (as `run` takes them)
+def toolcall(
+    *args: str | Path, cwd: Path, env: Mapping[str, str] | None = None, stdin: str = ""
+) -> subprocess.CompletedProcess[str]:
     """The program, run in `cwd` to its end."""
-    options = {"env": environment(), "timeout": PATIENCE} | options
-    return subprocess.run([TOOLCALL, *args], cwd=cwd, capture_output=True, text=True, check=False, **options)
+    return subprocess.run(
+        [TOOLCALL, *args],
+        cwd=cwd,
+        env=env or environment(),
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -109,10 +119,10 @@ class Ended:
         )
 
 
-def ended(folder: Path, *objects: Object, **options: Any) -> dict[str, Ended]:  # noqa: ANN401 (as `run` takes them)
+def ended(folder: Path, *objects: Object, env: Mapping[str, str] | None = None) -> dict[str, Ended]:
     """Every call of the manifests by its name, once all ended; a class and a session are added when there are none."""
     kinds = {each["kind"] for each in objects}
     world = [*([] if "SpiceboxClass" in kinds else [a_class()]), *([] if "SpiceboxSession" in kinds else [a_session()])]
-    result = toolcall("run", "-o", "json", written(folder, [*world, *objects]), cwd=folder, **options)
+    result = toolcall("run", "-o", "json", written(folder, [*world, *objects]), cwd=folder, env=env)
     assert result.returncode in {0, 1}, result.stderr
     return {item["metadata"]["name"]: Ended(item) for item in json.loads(result.stdout)["items"]}

@@ -7,6 +7,7 @@ import os
 import pty
 import signal
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -126,7 +127,7 @@ def test_finished_objects_are_all_there_is_on_stdout_and_can_be_run_again(
     calls = [a_call("fine", "sh", "echo héllo"), a_call("failing", "sh", "exit 3")]
     first = toolcall("run", "-o", form, written(tmp_path, [*WORLD, *calls]), cwd=tmp_path)
 
-    again = toolcall("run", "-o", form, "-", cwd=tmp_path, input=first.stdout)
+    again = toolcall("run", "-o", form, "-", cwd=tmp_path, stdin=first.stdout)
 
     assert read(first.stdout)["kind"] == "List"
     assert [item["spec"] for item in read(first.stdout)["items"]] == [call["spec"] for call in calls]
@@ -226,10 +227,7 @@ def test_a_tool_cannot_write_outside_of_the_scratch_folder_nor_read_a_home(tmp_p
     home.mkdir()
     (home / "diary").write_text("dear diary")
     scratch = tmp_path / "scratch"
-    outside = [
-        tmp_path / "escaped",
-        *(Path(folder, f"toolcall-{os.getpid()}") for folder in ("/tmp", "/var/tmp", "/dev")),
-    ]  # noqa: S108 (where tools try to write)
+    outside = [Path(folder, f"escaped-{os.getpid()}") for folder in (tmp_path, tempfile.gettempdir(), "/dev", "/var")]
     attempts = "; ".join([f"cat {home}/diary", *(f"echo x >{path}" for path in outside)])
 
     manifests = written(tmp_path, [*WORLD, a_call("attacker", "sh", attempts)])

@@ -14,6 +14,7 @@ func objectAttacks() []subcommand {
 		{"sysv-shm-get KEY", "reads it", attack(shmGet)},
 		{"mqueue-put NAME TEXT", "leaves TEXT in a POSIX message queue", attack(queuePut)},
 		{"mqueue-get NAME", "reads it", attack(queueGet)},
+		{"mqueue-remove NAME", "removes the queue", attack(queueRemove)},
 		{"keyring-put NAME TEXT", "leaves TEXT in the user's keyring", attack(keyringPut)},
 		{"keyring-get NAME", "reads it", attack(keyringGet)},
 		{"io-uring", "makes an io_uring", attack(ioUring)},
@@ -73,6 +74,15 @@ func queueGet(args []string) (string, error) {
 		return "", errno
 	}
 	return string(text[:n]), nil
+}
+
+func queueRemove(args []string) (string, error) {
+	path, err := unix.BytePtrFromString(args[0])
+	if err != nil {
+		return "", err
+	}
+	_, _, errno := unix.Syscall(unix.SYS_MQ_UNLINK, uintptr(unsafe.Pointer(path)), 0, 0)
+	return "removed", errnoOr(errno)
 }
 
 func openQueue(name string, flags uintptr) (uintptr, error) {

@@ -66,13 +66,21 @@ func readProc(args []string) (string, error) {
 		n, err := file.Read(make([]byte, 4096))
 		return fmt.Sprintf("%d bytes of %s", n, path), err
 	case "fd":
-		entries, err := os.ReadDir(path)
-		return fmt.Sprintf("%d entries of %s", len(entries), path), err
+		return firstLink(path)
 	case "cwd", "root", "exe":
 		return os.Readlink(path)
 	}
 	usage("read-proc knows no file " + args[1])
 	return "", nil
+}
+
+// firstLink is where some open file leads to; the kernel lets everybody of the same user count them, and guards this.
+func firstLink(folder string) (string, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil || len(entries) == 0 {
+		return "", errors.Join(err, os.ErrNotExist)
+	}
+	return os.Readlink(filepath.Join(folder, entries[0].Name()))
 }
 
 func pidfdGetfd(args []string) (string, error) {

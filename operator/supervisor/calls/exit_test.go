@@ -239,7 +239,11 @@ func TestAShimWhoseSupervisorIsGoneKillsItsCall(t *testing.T) {
 	s := newSandbox(t)
 	c := s.start(sh("trap '' TERM; echo $$; sleep 60; sleep 60"))
 	pids := s.output(c, 1)
-	if err := syscall.Shutdown(int(c.process.control.Fd()), syscall.SHUT_WR); err != nil {
+	raw, err := c.process.control.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := raw.Control(func(fd uintptr) { _ = syscall.Shutdown(int(fd), syscall.SHUT_WR) }); err != nil {
 		t.Fatal(err)
 	}
 	s.expect(s.end(c), "Signaled signal 9")

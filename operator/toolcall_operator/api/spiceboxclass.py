@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Annotated, Literal
 
-from pydantic import Field, StrictBool, StrictStr
+from pydantic import AfterValidator, Field, PlainSerializer, StrictBool, StrictStr
 
 from toolcall_operator.api.base import Manifest, Model, ObjectMeta, Observed
 from toolcall_operator.api.conditions import Condition
@@ -24,8 +24,8 @@ from toolcall_operator.api.types import (
     Positive32,
     ShortLabel,
     empty,
+    read_only,
 )
-
 
 _SECTION = in_schema(default={})
 """On a part whose fields all have defaults: the API server fills them in also where the part itself is left out."""
@@ -175,8 +175,11 @@ class SpiceboxClassStatus(Observed):
         default=None, description="The metadata.generation this status speaks of."
     )
     toolspec_coverage: Annotated[
-        Mapping[StrictStr, Annotated[tuple[Name, ...], Field(max_length=256)]], Field(max_length=256)
-    ] = Field(default_factory=dict, description="For every tool, the SpiceboxToolspecs that judge its calls.")
+        Mapping[StrictStr, Annotated[tuple[Name, ...], Field(max_length=256)]],
+        Field(max_length=256),
+        AfterValidator(read_only),
+        PlainSerializer(dict),
+    ] = Field(default_factory=empty, description="For every tool, the SpiceboxToolspecs that judge its calls.")
 
 
 class ClassMeta(ObjectMeta):

@@ -13,7 +13,6 @@ from toolcall_operator.api.spiceboxclass import SpiceboxClassSpec, ToolspecRef
 from toolcall_operator.api.times import Time
 from toolcall_operator.api.types import Count32, Count64, Env, FreeForm, Line, Name, ShortLabel, Uid, empty
 
-
 _ONE_OF = "needs either app and user, or issuer and subject"
 _ONE_OF_RULE = (
     "has(self.app) == has(self.user) && has(self.issuer) == has(self.subject) && has(self.app) != has(self.issuer)"
@@ -79,9 +78,8 @@ class SpiceboxSessionSpec(Model):
         description="Files that are put read-only into the sandbox, besides those of the class.",
     )
     tool_config: FreeForm | None = Field(default=None, description="Values for the rules of toolspecs.")
-    toolspecs: Annotated[tuple[ToolspecRef, ...], KeyedBy("name")] | None = Field(
+    toolspecs: Annotated[tuple[ToolspecRef, ...], Field(max_length=256), KeyedBy("name")] | None = Field(
         default=None,
-        max_length=256,
         description="Which of the class's toolspecs judge its calls. Absent: all. An empty list allows nothing.",
     )
     workspace: SessionWorkspace | None = Field(default=None, description="The folder in which its tools work.")

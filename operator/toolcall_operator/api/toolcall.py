@@ -27,7 +27,6 @@ from toolcall_operator.api.types import (
 )
 
 
-
 class InputArtifact(Model):
     """A stored payload that is put into the sandbox before the tool starts."""
 

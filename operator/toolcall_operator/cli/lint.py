@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 
 import click
 
-from toolcall_operator.local import admission, lint as linter, manifests
+from toolcall_operator.local import admission, manifests
+from toolcall_operator.local import lint as linter
 from toolcall_operator.local.findings import Finding, Level
 from toolcall_operator.local.objections import objections
 

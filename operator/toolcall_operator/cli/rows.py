@@ -69,7 +69,7 @@ def duration(status: ToolCallStatus, now: datetime) -> str:
 
 
 def first_line(status: ToolCallStatus, told: Condition | None) -> str:
-    """The first line of output; without any, what the message says of a call that has not succeeded and is not running."""
+    """The first line of output; without any, the message of a call that neither runs nor succeeded."""
     text = status.result.text if status.result and status.result.text else ""
     first, _, rest = text.partition("\n")
     if text:

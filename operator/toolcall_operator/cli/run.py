@@ -83,7 +83,7 @@ class Options:
     help="Folder for everything tools write.  [default: a temporary one]",
 )
 @click.option("--keep", is_flag=True, help="Keep the temporary scratch folder.")
-def run(
+def run(  # noqa: PLR0913 (one parameter for each option)
     files: tuple[str, ...], scratch: Path | None, artifacts: Path, form: str | None, *, keep: bool, expect: bool
 ) -> None:
     """Run the calls of the files."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
 from types import TracebackType
 from typing import Protocol, Self, TextIO
@@ -15,7 +15,10 @@ from rich.text import Text
 from toolcall_operator.cli.rows import Row
 
 FRAMES_PER_SECOND = 8
-Rows = Callable[[], Iterable[Row]]
+LINES_AROUND = 3
+"""Lines of the screen that rows cannot have: the heading, a remark, and the cursor's."""
+
+Rows = Callable[[], Sequence[Row]]
 
 
 class Screen(AbstractContextManager["Screen"], Protocol):
@@ -32,12 +35,13 @@ def screen(stream: TextIO, rows: Rows) -> Screen:
 
 
 class LiveTable:
-    """A table of every call, drawn anew a few times a second."""
+    """A table drawn anew a few times a second, as high as the screen; at the end, all of it."""
 
     def __init__(self, console: Console, rows: Rows) -> None:
-        self._live = Live(
-            console=console, get_renderable=lambda: table(rows()), refresh_per_second=FRAMES_PER_SECOND, transient=False
-        )
+        self._console = console
+        self._rows = rows
+        self._over = False
+        self._live = Live(console=console, get_renderable=self._picture, refresh_per_second=FRAMES_PER_SECOND)
 
     def __enter__(self) -> Self:
         self._live.start(refresh=True)
@@ -46,8 +50,13 @@ class LiveTable:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._live.vertical_overflow = "visible"  # the last picture stays, however many calls it has
+        self._over = True
+        self._live.vertical_overflow = "visible"
         self._live.stop()
+
+    def _picture(self) -> Table:
+        rows = self._rows()
+        return table(rows) if self._over else table(*fitting(rows, self._console.height - LINES_AROUND))
 
     def changed(self, row: Row) -> None:
         """Nothing: the next frame shows it."""
@@ -84,23 +93,25 @@ def line(row: Row) -> str:
     return "  ".join(cell for cell in (row.name, row.tool, row.state, exit_code, row.duration, row.text) if cell)
 
 
-def table(rows: Iterable[Row]) -> Table:
-    """The rows under their headings."""
-    drawn = Table(box=None, pad_edge=False, header_style="bold")
+def fitting(rows: Sequence[Row], lines: int) -> tuple[Sequence[Row], str]:
+    """Rows for so many lines, those of calls that have not ended first, and a remark on those that are left out."""
+    if len(rows) <= lines:
+        return rows, ""
+    shown = sorted(rows, key=lambda row: row.good is not None)[: max(lines, 1)]
+    ended = sum(row.good is not None for row in rows)
+    return shown, f"{len(rows) - len(shown)} more; {ended} of {len(rows)} have ended"
+
+
+def table(rows: Iterable[Row], remark: str = "") -> Table:
+    """The rows under their headings, with a remark below."""
+    drawn = Table(box=None, pad_edge=False, header_style="bold", caption=Text(remark) if remark else None)
     for heading in ("CALL", "TOOL", "STATUS"):
         drawn.add_column(heading, no_wrap=True)
     drawn.add_column("EXIT", justify="right")
     drawn.add_column("TIME", justify="right")
-    drawn.add_column("FIRST OUTPUT, OR WHY NOT", no_wrap=True, overflow="ellipsis", ratio=1)
+    drawn.add_column("FIRST OUTPUT, OR WHY NOT", no_wrap=True, overflow="ellipsis")
     for row in rows:
         style = {None: "", True: "green", False: "red"}[row.good]
-        cells = (
-            Text(row.name),
-            Text(row.tool),
-            Text(row.state, style),
-            Text(row.exit),
-            Text(row.duration),
-            Text(row.text),
-        )
-        drawn.add_row(*cells)
+        cells = (row.name, row.tool, Text(row.state, style), row.exit, row.duration, row.text)
+        drawn.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in cells))
     return drawn

@@ -22,7 +22,7 @@ _CLUSTER_SCOPED = frozenset({"SpiceboxClass"})
 
 
 def completed(raw: object, now: datetime) -> object:
-    """The object with what an API server adds to its metadata: name (of generateName), namespace, UID, generation, age."""
+    """The object with what an API server adds to metadata: name (of generateName), namespace, UID, generation, age."""
     if not isinstance(raw, Mapping) or not isinstance(raw.get("metadata"), Mapping):
         return raw
     written = {key: value for key, value in raw["metadata"].items() if value is not None}

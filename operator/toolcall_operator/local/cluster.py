@@ -24,8 +24,8 @@ from toolcall_operator.ports import Clock
 class FileCluster:
     """Implements `ports.Cluster` over loaded documents.
 
-    A call that cannot be read has ended from the start, and its status says why; the others do not notice. Of two objects
-    with one name the first counts. `findings` tell of documents that are no calls and take no part.
+    A call that cannot be read has ended from the start, and its status says why; the others do not notice. Of two
+    objects with one name the first counts. `findings` tell of documents that are no calls and take no part.
     """
 
     def __init__(self, documents: Iterable[Document], now: Clock) -> None:

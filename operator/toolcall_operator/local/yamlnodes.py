@@ -110,8 +110,8 @@ def read(text: str) -> Iterator[tuple[object, Positions]]:
     Raises:
         NotReadable: at the document from which on the text cannot be read.
     """
-    loader = _Loader(_without_tabs(text))
     try:
+        loader = _Loader(_without_tabs(text))
         while loader.check_node():
             node = loader.get_node()
             if node is not None and (value := _Values().of(node)) is not None:

@@ -18,7 +18,7 @@ MOMENT = datetime(2026, 1, 31, 12, 0, 0, 750_000, tzinfo=UTC)
 
 @pytest.mark.parametrize(
     ("attribute", "name"),
-    [
+    (
         ("args", "args"),
         ("stream_token_hash", "streamTokenHash"),
         ("session_uid", "sessionUID"),
@@ -29,7 +29,7 @@ MOMENT = datetime(2026, 1, 31, 12, 0, 0, 750_000, tzinfo=UTC)
         ("landlock_abi", "landlockABI"),
         ("class_", "class"),
         ("http_status", "httpStatus"),
-    ],
+    ),
 )
 def test_attributes_are_spelled_in_manifests_as_kubernetes_spells_them(attribute: str, name: str) -> None:
     assert base.camel(attribute) == name

@@ -14,15 +14,16 @@ SCHEMAS = {kind.name: crds.schema(kind) for kind in crds.KINDS}
 DEFINITIONS = {kind.name: crds.definition(kind) for kind in crds.KINDS}
 EVERY_KIND = pytest.mark.parametrize("kind", SCHEMAS)
 KEYWORDS = {
-    "type", "description", "properties", "items", "additionalProperties", "required", "enum", "default", "format", "pattern",
-    "minLength", "maxLength", "minItems", "maxItems", "minimum", "maximum", "maxProperties",
+    "type", "description", "properties", "items", "additionalProperties", "required", "enum", "default", "format",
+    "pattern", "minLength", "maxLength", "minItems", "maxItems", "minimum", "maximum", "maxProperties",
     "x-kubernetes-validations", "x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-int-or-string",
     "x-kubernetes-preserve-unknown-fields",
 }  # fmt: skip
 HASH = "0" * 64
 WHOLE_CALL = manifests.call(
-    args=["a"], env={"A": "b"}, stdin="c", timeout="90s", mode="stream", streamTokenHash=HASH, captureOutputs=["/work/out/a"],
-    inputArtifacts=[{"artifactRef": "r", "path": "p"}], workspace={"mode": "isolated"}, arguments={"a": None}, cancel=True,
+    args=["a"], env={"A": "b"}, stdin="c", timeout="90s", mode="stream", streamTokenHash=HASH,
+    captureOutputs=["/work/out/a"], inputArtifacts=[{"artifactRef": "r", "path": "p"}],
+    workspace={"mode": "isolated"}, arguments={"a": None}, cancel=True,
     credentials=[{"inject": {"envVar": "A"}, "source": manifests.STATIC}], ttlSecondsAfterFinished=60,
 )  # fmt: skip
 
@@ -100,15 +101,15 @@ def test_the_keys_of_a_keyed_list_are_required_fields(kind: str) -> None:
 
 @EVERY_KIND
 def test_the_schema_declares_exactly_the_fields_of_the_model(kind: str) -> None:
-    def fields(model: type[Model]) -> set[str]:
-        return {field.alias or name for name, field in model.model_fields.items()}
-
     model = parsing.KINDS[kind]
-    spec = model.model_fields["spec"].annotation
+    spec: Any = model.model_fields["spec"].annotation
 
-    assert SCHEMAS[kind]["properties"].keys() == fields(model)
-    assert spec is not None
-    assert SCHEMAS[kind]["properties"]["spec"]["properties"].keys() == fields(spec)
+    assert SCHEMAS[kind]["properties"].keys() == names(model)
+    assert SCHEMAS[kind]["properties"]["spec"]["properties"].keys() == names(spec)
+
+
+def names(model: type[Model]) -> set[str]:
+    return {field.alias or name for name, field in model.model_fields.items()}
 
 
 @EVERY_KIND
@@ -166,7 +167,7 @@ def test_defaults_are_spelled_as_manifests_spell_them() -> None:
 
 @pytest.mark.parametrize(
     "manifest",
-    [
+    (
         manifests.call(),
         WHOLE_CALL,
         manifests.session_class(),
@@ -174,7 +175,7 @@ def test_defaults_are_spelled_as_manifests_spell_them() -> None:
         manifests.tool(service={"name": "records", "path": "/lookup"}),
         manifests.tool(command=["a"], parameters={"type": "object", "properties": {"a": {}}}),
         manifests.session(owner={"app": "web", "user": "alice"}, toolspecs=[], toolConfig={"a": [1]}),
-    ],
+    ),
 )
 def test_what_the_model_takes_the_schema_takes(manifest: dict[str, Any]) -> None:
     parsing.parse(manifest)
@@ -184,7 +185,7 @@ def test_what_the_model_takes_the_schema_takes(manifest: dict[str, Any]) -> None
 
 @pytest.mark.parametrize(
     "manifest",
-    [
+    (
         manifests.call(session="Work"),
         manifests.call(tool="-x"),
         manifests.call(env={"A": "\0"}),
@@ -205,7 +206,7 @@ def test_what_the_model_takes_the_schema_takes(manifest: dict[str, Any]) -> None
         manifests.session_class(sandbox={"kind": "microvm"}),
         manifests.session_class(tools=[{"name": "a", "command": ["a"]}] * 2),
         manifests.session(owner={"app": "web/x", "user": "a"}),
-    ],
+    ),
 )
 def test_what_the_schema_refuses_the_model_refuses(manifest: dict[str, Any]) -> None:
     assert list(conformance.objections(manifest, SCHEMAS[manifest["kind"]]))
@@ -215,12 +216,12 @@ def test_what_the_schema_refuses_the_model_refuses(manifest: dict[str, Any]) -> 
 
 @pytest.mark.parametrize(
     "manifest",
-    [
+    (
         manifests.call(args=["x" * 131_072]),
         manifests.call(inputArtifacts=[{"artifactRef": "r", "path": "p"}, {"artifactRef": "s", "path": "p"}]),
         manifests.credential({"envVar": "NOT-A-NAME"}),
-    ],
+    ),
 )
 def test_where_the_schema_is_stricter_the_core_has_a_reason_of_its_own(manifest: dict[str, Any]) -> None:
     assert list(conformance.objections(manifest, SCHEMAS["ToolCall"]))
-    assert parsing.parse(manifest)
+    parsing.parse(manifest)

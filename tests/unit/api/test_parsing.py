@@ -32,11 +32,11 @@ def malformed(raw: object) -> parsing.Malformed:
 
 @pytest.mark.parametrize(
     ("manifest", "kind"),
-    [
+    (
         (manifests.call(), ToolCall),
         (manifests.session_class(), SpiceboxClass),
         (manifests.session(), SpiceboxSession),
-    ],
+    ),
     ids=["ToolCall", "SpiceboxClass", "SpiceboxSession"],
 )
 def test_a_document_becomes_an_object_of_its_kind(manifest: dict[str, Any], kind: type) -> None:
@@ -77,7 +77,7 @@ def test_the_error_carries_what_can_be_known_of_the_object() -> None:
 
 @pytest.mark.parametrize(
     ("raw", "problems"),
-    [
+    (
         (None, {"": "must be an object with apiVersion, kind, metadata and spec"}),
         ("text", {"": "must be an object with apiVersion, kind, metadata and spec"}),
         ([], {"": "must be an object with apiVersion, kind, metadata and spec"}),
@@ -97,7 +97,7 @@ def test_the_error_carries_what_can_be_known_of_the_object() -> None:
         ({**manifests.call(), "metadata": {}}, {"metadata.name": "is required"}),
         ({**manifests.call(), "metadata": None, "spec": None}, {"metadata": "is required", "spec": "is required"}),
         ({**manifests.call(), "spec": []}, {"spec": "must be an object"}),
-    ],
+    ),
 )
 def test_a_document_that_is_none_of_ours_is_told_so(raw: object, problems: dict[str, str]) -> None:
     assert {problem.path: problem.message for problem in malformed(raw).problems} == problems
@@ -105,13 +105,13 @@ def test_a_document_that_is_none_of_ours_is_told_so(raw: object, problems: dict[
 
 @pytest.mark.parametrize(
     ("spec", "path", "meant"),
-    [
+    (
         ({"timout": "1s"}, "spec.timout", "timeout"),
         ({"stream_token_hash": "a"}, "spec.stream_token_hash", "streamTokenHash"),
         ({"Stdin": "a"}, "spec.Stdin", "stdin"),
         ({"workspace": {"shareClaimName": "a"}}, "spec.workspace.shareClaimName", "sharedClaimName"),
         ({"inputArtifacts": [{"artifactRef": "a", "path": "b", "pth": "c"}]}, "spec.inputArtifacts[0].pth", "path"),
-    ],
+    ),
 )
 def test_an_unknown_field_is_told_with_the_one_that_may_be_meant(spec: dict[str, Any], path: str, meant: str) -> None:
     (problem,) = malformed(manifests.call(**spec)).problems
@@ -127,7 +127,7 @@ def test_an_unknown_field_that_is_like_no_other_is_told_without_a_guess() -> Non
 
 @pytest.mark.parametrize(
     "spec",
-    [
+    (
         {"env": {"TOKEN": ["hunter2"]}},
         {"env": {"TOKEN": "hunter2\0"}},
         {"args": ["hunter2\0", {"hunter2": 1}]},
@@ -139,7 +139,7 @@ def test_an_unknown_field_that_is_like_no_other_is_told_without_a_guess() -> Non
         {"timeout": "hunter2"},
         {"mode": "hunter2"},
         {"tool": "hunter 2 hunter2"},
-    ],
+    ),
 )
 def test_no_message_repeats_a_value(spec: dict[str, Any]) -> None:
     error = malformed(manifests.call(**spec))
@@ -194,8 +194,8 @@ def test_any_spec_is_an_object_or_a_list_of_plain_problems(spec: dict[str, Any])
         parsed = parsing.parse(manifests.call(**spec))
     except parsing.Malformed as error:
         messages = [problem.message for problem in error.problems]
-        assert messages  # noqa: PT017 (both ways are right, each with a promise)
-        assert "is not valid" not in messages  # noqa: PT017 (the same)
+        assert messages
+        assert "is not valid" not in messages
     else:
         assert isinstance(parsed, ToolCall)
 

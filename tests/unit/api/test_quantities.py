@@ -11,7 +11,7 @@ AMOUNTS = st.integers(min_value=0, max_value=quantities.LARGEST)
 
 @pytest.mark.parametrize(
     ("value", "count"),
-    [
+    (
         ("0", 0),
         (1024, 1024),
         ("1Ki", 1024),
@@ -27,20 +27,20 @@ AMOUNTS = st.integers(min_value=0, max_value=quantities.LARGEST)
         ("+5", 5),
         ("128974848000m", 128974848),
         ("50e-1", 5),
-    ],
+    ),
 )
 def test_bytes_are_read_exactly(value: str | int, count: int) -> None:
     assert quantities.parse_bytes(value) == count
 
 
 @pytest.mark.parametrize(
-    ("value", "thousandths"), [("500m", 500), ("0.5", 500), (2, 2000), ("1.001", 1001), ("1k", 1_000_000), ("2e-3", 2)]
+    ("value", "thousandths"), (("500m", 500), ("0.5", 500), (2, 2000), ("1.001", 1001), ("1k", 1_000_000), ("2e-3", 2))
 )
 def test_cpus_are_read_in_thousandths(value: str | int, thousandths: int) -> None:
     assert quantities.parse_cpu(value) == thousandths
 
 
-@pytest.mark.parametrize("value", ["12x", "", "Mi", "1 Gi", "1KI", "-1", "1e", "0x10", "1_000", "1e999", "٣", "9" * 33])
+@pytest.mark.parametrize("value", ("12x", "", "Mi", "1 Gi", "1KI", "-1", "1e", "0x10", "1_000", "1e999", "٣", "9" * 33))
 def test_what_is_no_quantity_is_refused_and_named(value: str) -> None:
     with pytest.raises(ValueError, match="must be a quantity such as") as refusal:
         quantities.parse_bytes(value)
@@ -48,7 +48,7 @@ def test_what_is_no_quantity_is_refused_and_named(value: str) -> None:
     assert repr(value[:32]) in str(refusal.value)
 
 
-@pytest.mark.parametrize(("value", "words"), [("0.5", "whole number of bytes"), ("1m", "whole number of bytes")])
+@pytest.mark.parametrize(("value", "words"), (("0.5", "whole number of bytes"), ("1m", "whole number of bytes")))
 def test_a_part_of_a_byte_is_refused_not_rounded(value: str, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         quantities.parse_bytes(value)
@@ -59,7 +59,7 @@ def test_less_than_a_thousandth_of_a_cpu_is_refused_not_rounded() -> None:
         quantities.parse_cpu("1u")
 
 
-@pytest.mark.parametrize("value", ["8Ei", "1e20", -1])
+@pytest.mark.parametrize("value", ("8Ei", "1e20", -1))
 def test_what_no_counter_can_hold_is_refused(value: str | int) -> None:
     with pytest.raises(ValueError, match="below 8Ei"):
         quantities.parse_bytes(value)
@@ -76,7 +76,7 @@ def test_rendered_cpus_read_as_the_same_number(thousandths: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "text"), [(0, "0"), (1024, "1Ki"), (1536, "1536"), (3 * 1024**3, "3Gi"), (1000, "1000")]
+    ("count", "text"), ((0, "0"), (1024, "1Ki"), (1536, "1536"), (3 * 1024**3, "3Gi"), (1000, "1000"))
 )
 def test_bytes_are_written_with_the_largest_exact_suffix(count: int, text: str) -> None:
     assert quantities.render_bytes(count) == text

@@ -57,14 +57,15 @@ def test_the_smallest_class_has_the_documented_defaults() -> None:
 
 @pytest.mark.parametrize(
     ("spec", "path", "message"),
-    [
+    (
         ({"resources": {"cpu": "1", "memory": "1Gi"}}, "spec.resources.ephemeralStorage", "is required"),
         ({"resources": {**manifests.RESOURCES, "cpu": 0.5}}, "spec.resources.cpu", "text in quotes"),
         ({"resources": {**manifests.RESOURCES, "memory": "lots"}}, "spec.resources.memory", "not 'lots'"),
         ({"resources": {**manifests.RESOURCES, "pidsLimit": 0}}, "spec.resources.pidsLimit", "must be at least 1"),
         ({"limits": {"outputBytes": "65Mi"}}, "spec.limits.outputBytes", "must be at most 64Mi"),
         ({"limits": {"maxConcurrentCalls": 0}}, "spec.limits.maxConcurrentCalls", "must be at least 1"),
-        ({"mounts": [{"name": "m", "mountPath": "/m", "source": {}}]}, "spec.mounts[0].source.configMapRef", "is required"),
+        ({"mounts": [{"name": "m", "mountPath": "/m", "source": {}}]},
+         "spec.mounts[0].source.configMapRef", "is required"),
         ({"mounts": [{"name": "m", "mountPath": "m", "source": {"configMapRef": {"name": "c"}}}]},
          "spec.mounts[0].mountPath", "must be an absolute path"),
         ({"privateVolumes": [{"name": "v", "mountPath": "/a"}, {"name": "v", "mountPath": "/b"}]},
@@ -75,7 +76,7 @@ def test_the_smallest_class_has_the_documented_defaults() -> None:
         ({"toolchains": ["go"]}, "spec.toolchains", "is not a known field"),
         ({"envDefaults": {"A": "\0"}}, "spec.envDefaults.A", "must not hold a NUL character"),
         ({"pod": {"annotations": {"a": 1}}}, "spec.pod.annotations.a", "must be text"),
-    ],
+    ),
 )  # fmt: skip
 def test_a_field_beyond_its_bounds_is_named_with_what_is_allowed(spec: dict[str, Any], path: str, message: str) -> None:
     found = problems(manifests.session_class(**spec))
@@ -86,11 +87,11 @@ def test_a_field_beyond_its_bounds_is_named_with_what_is_allowed(spec: dict[str,
 
 @pytest.mark.parametrize(
     "fields",
-    [
+    (
         {"command": ["/bin/a"], "defaultArgs": ["-n"]},
         {"service": {"name": "records", "path": "/agent-tools/lookup"}, "parameters": {"type": "object"}},
         {"http": {"url": "https://api.example.com/{id}", "headers": [{"name": "X-Version", "value": "1"}]}},
-    ],
+    ),
     ids=["command", "service", "http"],
 )
 def test_a_tool_is_a_command_or_a_service_or_an_endpoint(fields: dict[str, Any]) -> None:
@@ -100,7 +101,7 @@ def test_a_tool_is_a_command_or_a_service_or_an_endpoint(fields: dict[str, Any])
 
 
 @pytest.mark.parametrize(
-    "fields", [{}, {"command": ["a"], "service": {"name": "a", "path": "/"}}, {"http": {"url": "u"}, "command": ["a"]}]
+    "fields", ({}, {"command": ["a"], "service": {"name": "a", "path": "/"}}, {"http": {"url": "u"}, "command": ["a"]})
 )
 def test_a_tool_is_of_exactly_one_kind(fields: dict[str, Any]) -> None:
     assert problems(manifests.tool(**fields)) == {"spec.tools[0]": "needs exactly one of command, service and http"}
@@ -108,7 +109,7 @@ def test_a_tool_is_of_exactly_one_kind(fields: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(
     ("fields", "path"),
-    [
+    (
         ({"command": []}, "spec.tools[0].command"),
         ({"service": {"name": "a", "path": "/"}, "defaultArgs": ["a"]}, "spec.tools[0]"),
         ({"service": {"name": "a", "path": "/x?y"}}, "spec.tools[0].service.path"),
@@ -119,7 +120,7 @@ def test_a_tool_is_of_exactly_one_kind(fields: dict[str, Any]) -> None:
             {"http": {"url": "u", "headers": [{"name": "A", "value": "b\r\nC: d"}]}},
             "spec.tools[0].http.headers[0].value",
         ),
-    ],
+    ),
 )
 def test_a_tool_that_cannot_work_is_named(fields: dict[str, Any], path: str) -> None:
     assert problems(manifests.tool(**fields)).keys() == {path}

@@ -33,7 +33,7 @@ def test_no_toolspecs_named_is_something_else_than_an_empty_list_of_them() -> No
 
 
 @pytest.mark.parametrize(
-    "owner", [{"app": "web", "user": "alice"}, {"issuer": "https://idp.example/realms/x", "subject": "auth0|123"}]
+    "owner", ({"app": "web", "user": "alice"}, {"issuer": "https://idp.example/realms/x", "subject": "auth0|123"})
 )
 def test_an_owner_is_a_user_of_an_application_or_the_subject_of_a_token(owner: dict[str, str]) -> None:
     assert parsed(manifests.session(owner=owner)).to_manifest()["spec"]["owner"] == owner
@@ -41,14 +41,14 @@ def test_an_owner_is_a_user_of_an_application_or_the_subject_of_a_token(owner: d
 
 @pytest.mark.parametrize(
     "owner",
-    [
+    (
         {},
         {"app": "web"},
         {"user": "alice"},
         {"app": "web", "subject": "s"},
         {"app": "web", "user": "alice", "issuer": "https://idp.example", "subject": "s"},
         {"app": "web", "user": "alice", "issuer": "https://idp.example"},
-    ],
+    ),
 )
 def test_half_an_owner_or_two_are_refused(owner: dict[str, str]) -> None:
     assert problems(manifests.session(owner=owner)) == {
@@ -58,14 +58,14 @@ def test_half_an_owner_or_two_are_refused(owner: dict[str, str]) -> None:
 
 @pytest.mark.parametrize(
     ("owner", "part"),
-    [
+    (
         ({"app": "web/x", "user": "alice"}, "app"),
         ({"app": "web", "user": "al ice"}, "user"),
         ({"app": "web", "user": ""}, "user"),
         ({"issuer": "http://idp.example", "subject": "s"}, "issuer"),
         ({"issuer": "https://idp.example|x", "subject": "s"}, "issuer"),
         ({"issuer": "https://idp.example", "subject": "s" * 256}, "subject"),
-    ],
+    ),
 )
 def test_an_owner_that_could_be_read_as_another_is_refused(owner: dict[str, str], part: str) -> None:
     assert problems(manifests.session(owner=owner)).keys() == {f"spec.owner.{part}"}

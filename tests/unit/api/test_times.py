@@ -9,18 +9,20 @@ from hypothesis import strategies as st
 from toolcall_operator.api import times
 
 NOON = datetime(2026, 1, 31, 12, 0, 0, tzinfo=UTC)
-MOMENTS = st.datetimes(min_value=datetime(1970, 1, 1), max_value=datetime(9000, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001 (the strategy adds the zone)
+MOMENTS = st.integers(0, 220_000_000_000_000_000).map(
+    lambda microseconds: datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)
+)
 
 
 @pytest.mark.parametrize(
     ("text", "moment"),
-    [
+    (
         ("2026-01-31T12:00:00Z", NOON),
         ("2026-01-31t12:00:00z", NOON),
         ("2026-01-31T13:00:00+01:00", NOON),
         ("2026-01-31T12:00:00.25Z", NOON + timedelta(milliseconds=250)),
         ("2026-01-31T12:00:00.123456789Z", NOON + timedelta(microseconds=123456)),
-    ],
+    ),
 )
 def test_rfc_3339_is_read_as_utc(text: str, moment: datetime) -> None:
     assert times.parse(text) == moment
@@ -28,10 +30,10 @@ def test_rfc_3339_is_read_as_utc(text: str, moment: datetime) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["2026-01-31", "2026-01-31T12:00:00", "2026-13-31T12:00:00Z", "noon", "20260131T120000Z"]
+    "text", ("2026-01-31", "2026-01-31T12:00:00", "2026-13-31T12:00:00Z", "noon", "20260131T120000Z")
 )
 def test_another_form_is_refused(text: str) -> None:
-    with pytest.raises(ValueError):  # noqa: PT011 (which of the forms is missing differs)
+    with pytest.raises(ValueError):  # noqa: PT011 (the standard library words some of the refusals)
         times.parse(text)
 
 

@@ -63,7 +63,7 @@ def test_every_field_can_be_said() -> None:
 
 @pytest.mark.parametrize(
     ("spec", "path", "message"),
-    [
+    (
         ({"timeout": "0s"}, "spec.timeout", "must be more than 0s and at most 24h"),
         ({"timeout": "24h1ms"}, "spec.timeout", "must be more than 0s and at most 24h"),
         ({"timeout": 60}, "spec.timeout", "must be a duration in quotes, such as '60s'"),
@@ -95,7 +95,7 @@ def test_every_field_can_be_said() -> None:
         ({"preDispatchSnapshot": {"sessionUID": "u", "turnIndex": 2**31, "sequence": 0}},
          "spec.preDispatchSnapshot.turnIndex", "must be at most 2147483647"),
         ({"workspace": {"mode": "private"}}, "spec.workspace.mode", "must be 'shared' or 'isolated'"),
-    ],
+    ),
 )  # fmt: skip
 def test_a_field_beyond_its_bounds_is_named_with_what_is_allowed(spec: dict[str, Any], path: str, message: str) -> None:
     found = problems(manifests.call(**spec))
@@ -104,14 +104,14 @@ def test_a_field_beyond_its_bounds_is_named_with_what_is_allowed(spec: dict[str,
     assert message in found[path]
 
 
-@pytest.mark.parametrize("inject", [{}, {"envVar": "A", "header": {"name": "X"}}])
+@pytest.mark.parametrize("inject", ({}, {"envVar": "A", "header": {"name": "X"}}))
 def test_a_credential_goes_to_exactly_one_place(inject: dict[str, Any]) -> None:
     found = problems(manifests.credential(inject))
 
     assert found == {"spec.credentials[0].inject": "needs exactly one of envVar and header"}
 
 
-@pytest.mark.parametrize("name", ["X Y", "", "X:"])
+@pytest.mark.parametrize("name", ("X Y", "", "X:"))
 def test_a_credential_header_has_a_name_that_http_allows(name: str) -> None:
     assert "spec.credentials[0].inject.header.name" in problems(manifests.credential({"header": {"name": name}}))
 
@@ -124,7 +124,7 @@ def test_a_credential_prefix_cannot_begin_another_header() -> None:
 
 @pytest.mark.parametrize(
     "spec",
-    [
+    (
         {"args": ["a" * 131_072]},
         {"env": {"NOT-A-NAME": "a"}},
         {"env": {"": "a"}},
@@ -134,7 +134,7 @@ def test_a_credential_prefix_cannot_begin_another_header() -> None:
         {"maxDuration": "1h"},
         {"captureOutputs": ["relative"]},
         {"inputArtifacts": [{"artifactRef": "r", "path": "../a"}, {"artifactRef": "r", "path": "../a"}]},
-    ],
+    ),
 )
 def test_what_ends_with_a_reason_of_its_own_is_not_malformed(spec: dict[str, Any]) -> None:
     assert parsed(manifests.call(**spec)).spec.tool == "echo"

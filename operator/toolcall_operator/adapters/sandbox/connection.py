@@ -84,6 +84,7 @@ class Connection:
     async def close(self) -> None:
         """End the connection; channels and requests still open are told that it broke."""
         self._reading.cancel()
+        self._pinging.cancel()
         await asyncio.gather(self._reading, self._pinging, return_exceptions=True)
         # A task that is cancelled before its first step never runs, and ends nothing.
         await self._end()
@@ -237,7 +238,6 @@ async def _opened(link: Link, identity: Identity) -> Opening:
     decoder = frames.Decoder()
     try:
         link.writer.write(frames.encode_control(hello))
-        await link.writer.drain()
         answers: list[frames.Frame] = []
         while not answers:
             chunk = await link.reader.read(_READ)

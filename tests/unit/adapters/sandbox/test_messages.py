@@ -18,6 +18,7 @@ SAID: dict[str, dict[str, Any]] = {
     for row in json.loads((_WIRE / "testdata" / "golden.json").read_text())
     if row["from"] == "supervisor" and "message" in row
 }
+WRONG: tuple[object, ...] = ({}, 1.5, -1, True, [1], [{"uid": 1}])
 OPTIONAL = {("refused", "channel"), ("refused", "id")}
 
 every_message = pytest.mark.parametrize("message", tuple(pytest.param(said, id=name) for name, said in SAID.items()))
@@ -81,7 +82,7 @@ def test_a_missing_field_is_refused(message: dict[str, Any], field: str) -> None
         pytest.param(said, field, wrong, id=f"{name}: {field} is {wrong}")
         for name, said in SAID.items()
         for field in said
-        for wrong in ({}, 1.5, -1, True, [1], [{"uid": 1}])
+        for wrong in WRONG
         if not (field == "attached" and wrong is True)
     ),
 )

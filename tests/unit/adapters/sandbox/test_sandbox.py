@@ -45,9 +45,6 @@ def supervisor() -> FakeSupervisor:
     return FakeSupervisor(lambda _: speaks(), piece=4)
 
 
-Open = Callable[[Patience], "asyncio.Future[SupervisedSandbox]"]
-
-
 @pytest.fixture
 async def sandbox(supervisor: FakeSupervisor) -> AsyncIterator[SupervisedSandbox]:
     opened = await SupervisedSandbox.open(supervisor, IDENTITY, QUICK)
@@ -100,8 +97,7 @@ class TestBreaks:
         async with sandbox.start(call(timeout=5)) as execution:
             assert await anext(execution.stdout) == STDOUT
             supervisor.connections[0].cut()
-            while len(supervisor.connections) < 2 or "attach" not in [m["type"] for m in supervisor.received]:
-                await asyncio.sleep(0)
+            await supervisor.until(lambda: "attach" in [message["type"] for message in supervisor.received])
             supervisor.finish("call")
             result = await execution.result()
 
@@ -323,8 +319,7 @@ class TestChannels:
         arrived = bytes(WINDOW) if len(lie) > WINDOW else b""
         async with asyncio.timeout(5), sandbox.start(call(timeout=5)) as execution:
             supervisor.connections[0].raw(lie)
-            while len(supervisor.connections) < 2:
-                await asyncio.sleep(0)
+            await supervisor.until(lambda: len(supervisor.connections) == 2)
             supervisor.calls["call"].stdout = arrived + STDOUT
             supervisor.finish("call")
 

@@ -1,0 +1,95 @@
+package connect
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"testing"
+	"time"
+)
+
+// both is stdin and stdout of a connect under test, as its operator holds them, and the end that serve holds.
+func both(t *testing.T, silence time.Duration) (in *io.PipeWriter, out *io.PipeReader, serve net.Conn, ended chan error) {
+	t.Helper()
+	inRead, inWrite := io.Pipe()
+	outRead, outWrite := io.Pipe()
+	here, there := net.Pipe()
+	ended = make(chan error, 1)
+	go func() { ended <- bridge(inRead, outWrite, here, silence) }()
+	t.Cleanup(func() { _ = here.Close(); _ = inWrite.Close(); _ = outRead.Close() })
+	return inWrite, outRead, there, ended
+}
+
+func TestBytesGoBothWays(t *testing.T) {
+	in, out, serve, _ := both(t, time.Minute)
+	go func() { _, _ = in.Write([]byte("to serve")) }()
+	got := make([]byte, 8)
+	if _, err := io.ReadFull(serve, got); err != nil || string(got) != "to serve" {
+		t.Errorf("%q, %v", got, err)
+	}
+	go func() { _, _ = serve.Write([]byte("from serve")) }()
+	got = make([]byte, 10)
+	if _, err := io.ReadFull(out, got); err != nil || string(got) != "from serve" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestItEndsWhenTheOperatorDoes(t *testing.T) {
+	in, _, _, ended := both(t, time.Minute)
+	_ = in.Close()
+	if err := <-ended; err != nil {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestItEndsWhenServeDoes(t *testing.T) {
+	_, _, serve, ended := both(t, time.Minute)
+	_ = serve.Close()
+	if err := <-ended; err != nil {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestItEndsWhenTheOperatorFallsSilentAndNotBefore(t *testing.T) {
+	in, _, serve, ended := both(t, 450*time.Millisecond)
+	go func() { _, _ = io.Copy(io.Discard, serve) }()
+	for range 10 {
+		time.Sleep(100 * time.Millisecond)
+		_, _ = in.Write([]byte("ping"))
+	}
+	select {
+	case err := <-ended:
+		t.Fatalf("it ended while the operator spoke: %v", err)
+	default:
+	}
+	if err := <-ended; !errors.Is(err, ErrSilence) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestNothingIsSentToAListenerThatIsNotProcess1(t *testing.T) {
+	listener, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: Address})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	heard := make(chan []byte, 1)
+	go func() {
+		conn, err := listener.Accept()
+		if err != nil {
+			heard <- nil
+			return
+		}
+		all, _ := io.ReadAll(conn)
+		heard <- all
+	}()
+	var out bytes.Buffer
+	if err := Main(bytes.NewReader([]byte("the key")), &out); err == nil {
+		t.Error("it connected")
+	}
+	if all := <-heard; len(all) != 0 {
+		t.Errorf("process %d heard %q", os.Getpid(), all)
+	}
+}

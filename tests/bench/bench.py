@@ -33,11 +33,11 @@ def main() -> None:
 
 def measured(bench: Bench) -> Iterator[Measured]:
     """Every row, one measurement after the other: none disturbs another."""
+    yield from asyncio.run(memory.of_much_output(bench))  # first: nothing has made this process large yet
     yield from latency.raw(bench)
     yield from asyncio.run(latency.client(bench))
     yield asyncio.run(throughput.client(bench))
     yield throughput.whole_run(bench)
-    yield from asyncio.run(memory.of_much_output(bench))
 
 
 def table(rows: list[Measured]) -> Table:

@@ -8,6 +8,7 @@ import statistics
 import subprocess
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 from tests.bench.measured import Measured
 from tests.bench.sandbox import BASELINE, TRUE, Bench, a_call, ran
@@ -50,7 +51,7 @@ async def client(bench: Bench) -> list[Measured]:
 def baseline(rounds: int, *supervisor: str, env: dict[str, str] | None = None) -> dict[str, float]:
     """The medians of the Go program, in microseconds."""
     through = ("--", *supervisor) if supervisor else ()
-    command = [BASELINE, str(rounds), TRUE, *through]
+    command: list[str | Path] = [BASELINE, str(rounds), TRUE, *through]
     printed = subprocess.run(command, env=os.environ | (env or {}), stdout=subprocess.PIPE, check=True).stdout
     medians: dict[str, float] = json.loads(printed)
     return medians

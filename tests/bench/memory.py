@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 from pathlib import Path
 
@@ -23,9 +24,12 @@ async def of_much_output(bench: Bench) -> list[Measured]:
         watch = asyncio.create_task(peaks(supervisor.pid))
         await asyncio.sleep(10 * LOOK_SECONDS)
         before = of_supervisor(supervisor.pid), of_process(os.getpid())
-        await ran(supervisor.sandbox, a_call("/bin/sh", "-c", f"head -c {WRITTEN} /dev/zero", output_bytes=STORED))
+        call = a_call("/bin/sh", "-c", f"head -c {WRITTEN} /dev/zero", output_bytes=STORED)
+        sizes = (await ran(supervisor.sandbox, call)).stdout
         watch.cancel()
         peak = await watch
+    if (sizes.size, sizes.stored) != (WRITTEN, STORED):
+        raise RuntimeError(f"not what was to be measured: {sizes}")
     names = (f"memory of the supervisor for {WRITTEN // 10**6} MB of output", "memory of the client for the same")
     return [
         Measured(name, (high - low) / MIB, "MiB", AT_MOST) for name, high, low in zip(names, peak, before, strict=True)
@@ -51,12 +55,8 @@ def of_supervisor(serve: int) -> int:
 
 def shims(serve: int) -> list[int]:
     """The children of `serve` that run its program."""
-    found = []
-    for tasks in Path(f"/proc/{serve}/task").glob("*/children"):
-        for child in tasks.read_text().split():
-            if is_supervisor(int(child)):
-                found.append(int(child))
-    return found
+    children = (path.read_text().split() for path in Path(f"/proc/{serve}/task").glob("*/children"))
+    return [int(child) for child in itertools.chain(*children) if is_supervisor(int(child))]
 
 
 def is_supervisor(pid: int) -> bool:

@@ -38,7 +38,15 @@ def whole_run(bench: Bench) -> Measured:
     """Calls a second of `toolcall run`, from its start to its exit: manifests, artifacts and status included."""
     path = bench.folder / "calls.yaml"
     path.write_text("\n---\n".join(json.dumps(each) for each in manifests()))
-    command = [Path(sys.executable).parent / "toolcall", "run", "-o", "json", "--artifacts", bench.folder / "out", path]
+    command: list[str | Path] = [
+        Path(sys.executable).parent / "toolcall",
+        "run",
+        "-o",
+        "json",
+        "--artifacts",
+        bench.folder / "out",
+        path,
+    ]
     environment = os.environ | {"TOOLCALL_SUPERVISOR": str(SUPERVISOR)}
     begun = time.perf_counter()
     subprocess.run(command, env=environment, capture_output=True, check=True)
@@ -48,14 +56,17 @@ def whole_run(bench: Bench) -> Measured:
 
 def manifests() -> list[dict[str, object]]:
     """A class, a session, and calls of `true`."""
-    head = {"apiVersion": "agentprimitives.authzed.com/v1alpha1"}
     resources = {"cpu": "1", "memory": "1Gi", "ephemeralStorage": "1Gi"}
     tools = [{"name": "true", "command": [TRUE]}]
+    calls = [manifest("ToolCall", f"t{n}", {"session": "s", "tool": "true"}) for n in range(CALLS_OF_A_RUN)]
     return [
-        {**head, "kind": "SpiceboxClass", "metadata": {"name": "c"}, "spec": {"resources": resources, "tools": tools}},
-        {**head, "kind": "SpiceboxSession", "metadata": {"name": "s"}, "spec": {"class": "c"}},
-        *(
-            {**head, "kind": "ToolCall", "metadata": {"name": f"t{n}"}, "spec": {"session": "s", "tool": "true"}}
-            for n in range(CALLS_OF_A_RUN)
-        ),
+        manifest("SpiceboxClass", "c", {"resources": resources, "tools": tools}),
+        manifest("SpiceboxSession", "s", {"class": "c"}),
+        *calls,
     ]
+
+
+def manifest(kind: str, name: str, spec: dict[str, object]) -> dict[str, object]:
+    """One object."""
+    head = {"apiVersion": "agentprimitives.authzed.com/v1alpha1", "kind": kind}
+    return {**head, "metadata": {"name": name}, "spec": spec}

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tests.contract import harness
 from tests.contract.harness import Harness
+from toolcall_operator.adapters.sandbox.messages import Hello
+from toolcall_operator.adapters.sandbox.sandbox import SupervisedSandbox
 
 EMBEDDED, POD = "embedded", "pod"
 EVERYWHERE = frozenset({EMBEDDED, POD})
@@ -19,9 +22,10 @@ _LANDLOCK = ("landlock-files", "landlock-scopes")
 class Attack:
     """Words for the test tool; without all of `measures` it succeeds, and each of them alone refuses it.
 
-    Placeholders: `{victim}` is a sibling's process, `{shim}` what owns a process tree, `{serve}` the supervisor; `{inputs}` the folder of
-    all inputs, `{input}` a file of the sibling's, `{spool}` where output is kept, `{outside}` and `{home}` folders and `{socket}` a socket
-    that the sandbox has no business with.
+    Placeholders: `{victim}` is a sibling's process, `{shim}` what owns its tree, `{serve}` the supervisor; `{inputs}`
+    the folder of all inputs, `{input}` a file of the sibling's, `{spool}` where output is kept, `{outside}` a folder
+    and `{socket}` a socket that the sandbox has no business with, `{hidden}` a file it is to be kept from. `first` is
+    tried by the sibling before. Attacks on every process of a user are for sandboxes with a process namespace.
     """
 
     name: str
@@ -54,24 +58,29 @@ ATTACKS = (
     Attack("reach the supervisor's socket", "abstract-connect toolcall-supervisor", ("landlock-scopes",), on=_on(POD)),
     # What Landlock does not mediate.
     Attack("limit a sibling's time", "prlimit-cpu {victim}", ("seccomp",)),
-    Attack("limit the supervisor's time", "prlimit-cpu {serve}", ("seccomp",)),
     Attack("slow a sibling down by its scheduling", "sched {victim}", ("seccomp",)),
-    Attack("slow a sibling down by its priority", "setpriority {victim}", ("seccomp",)),
-    Attack("slow a sibling's files down", "ioprio {victim}", ("seccomp",)),
+    Attack("slow a sibling down by its priority", "setpriority {victim}", ("seccomp",), on=_on(POD)),
+    Attack("slow a sibling's files down", "ioprio {victim}", ("seccomp",), on=_on(POD)),
     Attack("read a sibling's System V memory", "sysv-shm-get 77", ("seccomp",), "sysv-shm-put 77 left", on=_on(POD)),
-    Attack("read a sibling's queue", "mqueue-get /left", ("seccomp",), "mqueue-put /left text", on=_on(POD)),
+    Attack(
+        "read a sibling's queue",
+        "mqueue-get left",
+        ("seccomp", "landlock-files"),
+        "mqueue-put left text",
+        on=_on(POD),
+    ),
     Attack("read a sibling's key", "keyring-get left", ("seccomp",), "keyring-put left text", on=_on(POD)),
     Attack("make a ring that acts outside of the filter", "io-uring", ("seccomp",)),
     Attack("make a userfaultfd", "userfaultfd", ("seccomp",)),
     # Files.
-    Attack("list a sibling's inputs", "list-sibling-inputs {inputs}", ("private-inputs", "landlock-files")[:1]),
-    Attack("link a sibling's input", "hardlink {input} {workspace}/linked", ("landlock-files",)),
+    Attack("list a sibling's inputs", "list-sibling-inputs {inputs}", ("private-inputs",)),
+    Attack("link a sibling's input", "hardlink {input} {work}/out/linked", _LANDLOCK),
     Attack("find output in a file with a name", "spool-names {spool}", ("nameless-spool", "landlock-files")),
-    Attack("create a file outside", "create {outside}/created", ("landlock-files",)),
+    Attack("create a file outside", "create {outside}/created", ("landlock-files",), on=_on(EMBEDDED)),
     Attack("use another's terminal", "pts", ("pts",), on=_on(EMBEDDED)),
     # Of the embedded run.
     Attack("connect to a socket of the user", "unix-connect {socket}", ("seccomp",), on=_on(EMBEDDED)),
-    Attack("read the user's files", "open {home}/private", ("landlock-files",), on=_on(EMBEDDED)),
+    Attack("read a hidden file", "open {hidden}", ("landlock-files",), on=_on(EMBEDDED)),
 )
 
 
@@ -82,21 +91,47 @@ class Scene:
     box: Harness
     places: dict[str, str]
 
-    async def attempt(self, words: str) -> harness.Ran:
+    def with_place(self, name: str, place: str) -> Scene:
+        """The scene with one more name."""
+        return replace(self, places={**self.places, name: place})
+
+    @property
+    def hello(self) -> Hello:
+        """What the supervisor said of itself."""
+        assert isinstance(self.box.sandbox, SupervisedSandbox)
+        return self.box.sandbox.hello
+
+    async def tries(self, words: str) -> harness.Ran:
         """Have the test tool try something."""
-        return await self.box.run(*words.format(**self.places).split())
+        call = self.box.call(*words.format(**self.places).split())
+        if self.box.files is not None:
+            self.box.give_input(call.uid, "of the attacker")
+        return await harness.run(self.box.sandbox, call)
+
+    async def attempt(self, attack: Attack) -> harness.Ran:
+        """Have the test tool attack."""
+        if attack.first:
+            await self.tries(attack.first)
+        return await self.tries(attack.words)
 
 
 @asynccontextmanager
 async def scene(box: Harness, places: dict[str, str]) -> AsyncIterator[Scene]:
     """Start the victim beside which attacks are tried; it is ended with them."""
-    word = harness.marker()
-    victim = box.call("member", word, "60s", "survive", env={"SECRET": "of the victim"}, limits=harness.Limits(grace=0))
+    # A duration that stands in the command line of no other process.
+    word = f"60.{secrets.randbelow(10**9):09}s"
+    victim = box.call("ignore-term", word, env={"SECRET": "of the victim"}, limits=harness.Limits(grace=0))
+    if box.files is not None:
+        box.give_input(victim.uid, "of the victim")
+        places = {
+            **places,
+            "inputs": f"{box.work}/in",
+            "input": f"{box.work}/in/{victim.uid}/input",
+            "spool": box.spool,
+        }
     async with box.sandbox.start(victim) as execution:
-        found: list[int] = []
-        while not found:
-            found = await box.pids(word)
-        shims = await box.pids("shim")
-        yield Scene(box, {"workspace": box.workspace, **places, "victim": str(found[0]), "shim": str(shims[0])})
+        await harness.ready(execution)
+        [found] = await box.pids(word)
+        yield Scene(box, {"workspace": box.workspace, "work": box.work, "victim": str(found), **places})
         await box.sandbox.kill(victim.uid)
         await harness.ended(execution)

@@ -10,6 +10,6 @@ pytest.register_assert_rewrite("tests.contract.sandbox", "tests.contract.reattac
 
 
 @pytest.fixture(scope="session")
-def programs() -> built_programs.Programs:
+def programs(tmp_path_factory: pytest.TempPathFactory) -> built_programs.Programs:
     """The Go programs."""
-    return built_programs.built()
+    return built_programs.built(tmp_path_factory.mktemp("programs"))

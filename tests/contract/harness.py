@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
+import resource
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
@@ -92,17 +93,19 @@ def resident(pid: int) -> int:
 
 @dataclass
 class Harness:
-    """A running sandbox: `tool` and `workspace` are paths inside, `files` is where all it keeps lies outside.
+    """A running sandbox: `tool`, `workspace`, `work` and `spool` are paths inside.
 
-    `pid` is its supervisor. What a sandbox has not is None; its subclass of the suite says which tests that leaves out.
+    Outside, `files` holds all it keeps, and `pid` is its supervisor. What a sandbox has not is None; its subclass of
+    the suite says which tests that leaves out.
     """
 
     sandbox: ports.Sandbox
     tool: str
     workspace: str
+    work: str = ""
+    spool: str = ""
     files: Path | None = None
     pid: int | None = None
-    break_connection: Callable[[], None] = field(default=lambda: None)
 
     def call(
         self,
@@ -124,12 +127,52 @@ class Harness:
         """Run the test tool to its end."""
         return await run(self.sandbox, self.call(*argv, stdin=stdin, env=env, limits=limits))
 
+    def limit_files(self, most: int) -> int:
+        """Let the supervisor have only so many open files, and say how many it might have before."""
+        assert self.pid is not None
+        before, hard = resource.prlimit(self.pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(self.pid, resource.RLIMIT_NOFILE, (most, hard))
+        return before
+
+    def parent_of(self, pid: str) -> str:
+        """The parent of a process of the sandbox, both as the sandbox counts."""
+        return status_of(pid)["PPid"]
+
+    def give_input(self, uid: str, text: str) -> Path:
+        """Put a file `input` where only the call of this UID may read it."""
+        assert self.files is not None
+        folder = self.files / "work" / "in" / uid
+        folder.mkdir()
+        (folder / "input").write_text(text)
+        return folder
+
+    async def until_exited(self, uid: str) -> None:
+        """Wait until the sandbox knows the end of a call."""
+        for _ in range(1000):
+            if (await self.sandbox.calls())[uid] is ports.CallState.EXITED:
+                return
+            await asyncio.sleep(0.01)
+        raise AssertionError("the call does not end")
+
     async def pids(self, word: str) -> list[int]:
         """The processes in the sandbox that have `word` among their arguments, as a call in it sees them."""
         found = await self.run("find-pids", word)
         assert found.result.cause is Cause.EXITED
         assert found.result.code == 0
         return [int(line) for line in found.stdout.split()]
+
+
+def status_of(pid: str) -> Mapping[str, str]:
+    """What /proc says of a process, as this machine counts."""
+    lines = (line.partition(":") for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    return {name: text.strip() for name, _, text in lines}
+
+
+def furnish(workspace: Path) -> None:
+    """Put what the suite expects into a workspace, besides the tool."""
+    (workspace / "plain").write_text("no program, and not executable")
+    (workspace / "text").write_text("no program")
+    (workspace / "text").chmod(0o755)
 
 
 async def ready(execution: ports.Execution) -> None:

@@ -9,7 +9,6 @@ import asyncio
 import json
 import os
 import random
-import resource
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -241,15 +240,13 @@ class StartSuite(Suite):
         assert (ran.result.cause, ran.result.error) == (Cause.NOT_STARTED, "E2BIG")
 
     async def test_a_supervisor_without_means_starts_nothing_and_works_again(self, box: Harness) -> None:
-        assert box.pid is not None
         assert box.files is not None
-        before = resource.prlimit(box.pid, resource.RLIMIT_NOFILE)
-        resource.prlimit(box.pid, resource.RLIMIT_NOFILE, (3, before[1]))
+        before = box.limit_files(3)
         try:
             refused = await _start_until_refused(box)
             assert refused.uid not in await box.sandbox.calls()
         finally:
-            resource.prlimit(box.pid, resource.RLIMIT_NOFILE, before)
+            box.limit_files(before)
         ledger = refused.argv[-1]
         assert (await box.run("open", ledger)).result.code == _BROKEN
         assert _files_with(box.files, refused.env["GIVEN"]) == []

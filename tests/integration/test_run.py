@@ -105,7 +105,7 @@ def test_what_the_run_is_not_is_said_once_and_so_is_what_has_no_effect(tmp_path:
 
     result = toolcall("run", written(tmp_path, [*world, a_call("fine", "sh", "true")]), cwd=tmp_path)
 
-    assert result.stderr.count("not the sandbox that a pod is") == 1
+    assert result.stderr.count("this is not the sandbox that a pod is") == 1
     assert "SpiceboxClass tools spec.image, spec.network.mode, spec.resources.cpu" in result.stderr
     assert "SpiceboxSession here spec.idleTTL" in result.stderr
 
@@ -202,7 +202,37 @@ def test_a_missing_supervisor_is_one_clear_line(tmp_path: Path) -> None:
     result = toolcall("run", manifests, cwd=tmp_path, env=environment(TOOLCALL_SUPERVISOR="/nowhere/supervisor"))
 
     assert result.returncode == 2
-    assert result.stderr == "Error: TOOLCALL_SUPERVISOR names /nowhere/supervisor, which is not an executable file\n"
+    assert result.stderr == "Error: the supervisor /nowhere/supervisor is not an executable file\n"
+
+
+@pytest.mark.parametrize("option", ("--artifacts", "--scratch"))
+def test_a_folder_that_cannot_be_made_is_one_clear_line(tmp_path: Path, option: str) -> None:
+    manifests = written(tmp_path, [*WORLD, a_call("fine", "sh", "true")])
+
+    result = toolcall("run", option, "/dev/null/folder", manifests, cwd=tmp_path)
+
+    assert result.returncode == 2
+    assert result.stderr.splitlines()[-1].startswith("Error: the ")
+    assert "Traceback" not in result.stderr
+
+
+def test_output_that_the_terminal_cannot_show_is_replaced_and_hinders_nothing(tmp_path: Path) -> None:
+    manifests = written(tmp_path, [*WORLD, a_call("fine", "sh", "echo grüße; echo more")])
+
+    result = toolcall("run", manifests, cwd=tmp_path, env=environment(PYTHONIOENCODING="ascii"))
+
+    assert result.returncode == 0, result.stderr
+    assert "gr??e ?" in result.stdout
+
+
+def test_a_full_disk_behind_stdout_costs_no_outcome(tmp_path: Path) -> None:
+    manifests = written(tmp_path, [*WORLD, a_call("fine", "sh", "echo kept")])
+    with Path("/dev/full").open("w") as full:
+        subprocess.run(
+            [TOOLCALL, "run", manifests], cwd=tmp_path, env=environment(), stdout=full, check=False, timeout=60
+        )
+
+    assert [path.read_text() for path in (tmp_path / "toolcall-artifacts").rglob("*") if path.is_file()] == ["kept\n"]
 
 
 def test_a_run_leaves_its_artifacts_and_nothing_else(tmp_path: Path) -> None:
@@ -253,10 +283,11 @@ def test_a_signal_cancels_what_has_not_ended_and_kills_its_processes(
     with running("-o", "json", "--scratch", scratch, written(tmp_path, [*WORLD, *calls]), folder=tmp_path) as run:
         wait_for_line(run, "quick  sh  Succeeded")
         os.killpg(run.pid, number)  # as a terminal does: to everybody in the foreground
-        stdout, _ = run.communicate(timeout=PATIENCE)
+        stdout, stderr = run.communicate(timeout=PATIENCE)
 
     ends = {item["metadata"]["name"]: Ended(item) for item in json.loads(stdout)["items"]}
     assert run.returncode == code
+    assert stderr.count("canceling every call") == 1
     assert ends["quick"].end == "Succeeded/ProcessExited"
     assert ends["slow"].end == "Canceled/UserCancel"
     assert children_of(scratch) == []

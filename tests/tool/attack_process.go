@@ -17,7 +17,7 @@ func processAttacks() []subcommand {
 		{"read-proc PID FILE", "opens /proc/PID/FILE: environ, mem, maps, fd, cwd, root or exe", attack(readProc)},
 		{"pidfd-getfd PID FD", "takes a file descriptor out of the process", attack(pidfdGetfd)},
 		{"process-vm PID", "reads the process's memory", attack(processVM)},
-		{"signal PID SIG", "sends the signal; PID -1 means whomever it reaches", attack(sendSignal)},
+		{"signal PID SIG", "sends the signal; PID -1 is whomever it reaches, and succeeds when that is nobody", attack(sendSignal)},
 		{"prlimit-cpu PID", "sets the process's CPU time limit to 0, which kills it", attack(prlimitCPU)},
 		{"sched PID", "changes the scheduling by setscheduler, setparam and setattr", attack(sched)},
 		{"setpriority PID", "lowers the priority of the process, its group, every process of its user", attack(setPriority)},

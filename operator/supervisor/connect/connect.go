@@ -23,8 +23,10 @@ const silence = 45 * time.Second
 var ErrSilence = fmt.Errorf("nothing came from the operator for %s", silence)
 
 // Main carries in and out to serve, until either side closes or the operator falls silent.
-func Main(in io.Reader, out io.Writer) error {
-	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Net: "unix", Name: Address})
+func Main(in io.Reader, out io.Writer) error { return carry(Address, in, out) }
+
+func carry(address string, in io.Reader, out io.Writer) error {
+	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Net: "unix", Name: address})
 	if err != nil {
 		return fmt.Errorf("reach serve: %w", err)
 	}

@@ -3,6 +3,7 @@ package connect
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -70,7 +71,8 @@ func TestItEndsWhenTheOperatorFallsSilentAndNotBefore(t *testing.T) {
 }
 
 func TestNothingIsSentToAListenerThatIsNotProcess1(t *testing.T) {
-	listener, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: Address})
+	address := fmt.Sprintf("@toolcall-supervisor-test-%d", os.Getpid())
+	listener, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: address})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +88,7 @@ func TestNothingIsSentToAListenerThatIsNotProcess1(t *testing.T) {
 		heard <- all
 	}()
 	var out bytes.Buffer
-	if err := Main(bytes.NewReader([]byte("the key")), &out); err == nil {
+	if err := carry(address, bytes.NewReader([]byte("the key")), &out); err == nil {
 		t.Error("it connected")
 	}
 	if all := <-heard; len(all) != 0 {

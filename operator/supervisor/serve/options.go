@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -46,7 +47,7 @@ func parse(args []string) (options, error) {
 	var o options
 	var key string
 	flags := flag.NewFlagSet("supervisor serve", flag.ContinueOnError)
-	flags.SetOutput(os.Stderr)
+	flags.SetOutput(io.Discard) // A mistake is told in one line, by the caller.
 	flags.BoolVar(&o.stdio, "stdio", false, "speak on stdin and stdout; the end of stdin kills every call and ends serve")
 	flags.StringVar(&key, "key-sha256", "", "SHA-256 of the channel key, in `HEX` (required)")
 	flags.StringVar(&o.workspace, "workspace", "/workspace", "`DIR` that calls work in, writable")
@@ -61,6 +62,8 @@ func parse(args []string) (options, error) {
 	flags.DurationVar(&o.retention, "retention", 10*time.Minute, "how long an ended call waits for its acknowledgement")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
+			flags.SetOutput(os.Stdout)
+			flags.Usage()
 			return o, err
 		}
 		return o, &UsageError{err.Error()}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from importlib import metadata
 
 import click
@@ -13,6 +15,9 @@ from toolcall_operator.cli.run import run
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
 def main() -> None:
     """Tool calls of AI agents as Kubernetes objects: validated, confined, accounted for."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a character the terminal cannot show is no reason to fail
 
 
 @main.command()

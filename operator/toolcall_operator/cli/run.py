@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -10,13 +11,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import click
 
 from toolcall_operator import bootstrap, errors
-from toolcall_operator.cli import notes, output, supervisor
+from toolcall_operator.cli import notes, output, supervisors
 from toolcall_operator.cli.refusal import Refusal
-from toolcall_operator.cli.rows import row
+from toolcall_operator.cli.rows import Row, row
 from toolcall_operator.cli.running import carried
 from toolcall_operator.cli.screen import screen
 from toolcall_operator.local import expectations, manifests
@@ -54,6 +56,7 @@ class Options:
     artifacts: Path
     form: str | None
     expect: bool
+    supervisor: Path | None
 
 
 @click.command(help=HELP)
@@ -83,18 +86,21 @@ class Options:
     help="Folder for everything tools write.  [default: a temporary one]",
 )
 @click.option("--keep", is_flag=True, help="Keep the temporary scratch folder.")
-def run(  # noqa: PLR0913 (one parameter for each option)
-    files: tuple[str, ...], scratch: Path | None, artifacts: Path, form: str | None, *, keep: bool, expect: bool
-) -> None:
+@click.option(
+    "--supervisor",
+    type=click.Path(path_type=Path),
+    help="The supervisor binary; also TOOLCALL_SUPERVISOR.  [default: the one of the checkout, else the one on PATH]",
+)
+def run(files: tuple[str, ...], **chosen: Any) -> None:  # noqa: ANN401 (the fields of Options, typed by click)
     """Run the calls of the files."""
-    options = Options(scratch, keep, artifacts.absolute(), form, expect)
+    options = Options(**chosen)
     cluster = loaded(files)
-    binary = supervisor.binary(Settings().supervisor)
-    for note in notes.before(cluster, options.artifacts):
+    binary = supervisors.binary(options.supervisor or Settings().supervisor)
+    for note in notes.before(cluster, options.artifacts.absolute()):
         click.echo(f"note: {note}", err=True)
     signaled = watched(cluster, binary, options)
-    if form:
-        click.echo(output.rendered(cluster.entries, form), nl=False)
+    if options.form:
+        click.echo(output.rendered(cluster.entries, options.form), nl=False)
     code = judged(cluster, options)
     sys.exit(code if signaled is None else signaled)
 
@@ -117,34 +123,44 @@ def loaded(files: tuple[str, ...]) -> FileCluster:
 
 def watched(cluster: FileCluster, binary: Path, options: Options) -> int | None:
     """Run the calls and show them; return the exit code of the signal that ended the run early, if one did."""
-    stream = sys.stderr if options.form else sys.stdout
-    with (
-        scratch_folder(options) as scratch,
-        screen(stream, lambda: [row(entry, now()) for entry in cluster.entries]) as shown,
-    ):
+
+    def rows() -> list[Row]:
+        return [row(entry, now()) for entry in cluster.entries]
+
+    with scratch_folder(options) as scratch, screen(sys.stderr if options.form else sys.stdout, rows) as shown:
         for entry in cluster.entries:
             if entry.end is not None:
                 shown.changed(row(entry, now()))
         cluster.listen(lambda entry: shown.changed(row(entry, now())))
+        place = bootstrap.Place(binary, scratch, options.artifacts.absolute().as_uri())
         try:
-            return asyncio.run(carried(cluster, bootstrap.Place(binary, scratch, options.artifacts.as_uri())))
+            return asyncio.run(carried(cluster, place))
         except errors.OperatorError as error:
             raise Refusal(str(error)) from error
 
 
 @contextmanager
 def scratch_folder(options: Options) -> Iterator[Path]:
-    """The folder for what tools write: the one asked for, or a temporary one that goes when its context ends."""
-    if options.scratch is not None:
-        options.scratch.mkdir(parents=True, exist_ok=True)
-        yield options.scratch.resolve()
-    elif options.keep:
-        kept = Path(tempfile.mkdtemp(prefix="toolcall-"))
-        click.echo(f"note: the scratch folder {kept} is kept", err=True)
-        yield kept
-    else:
-        with tempfile.TemporaryDirectory(prefix="toolcall-") as temporary:
-            yield Path(temporary)
+    """The folder for what tools write: the one asked for, or a temporary one that goes when its context ends.
+
+    Raises:
+        Refusal: it cannot be made.
+    """
+    try:
+        if options.scratch is not None:
+            options.scratch.mkdir(parents=True, exist_ok=True)
+            folder = options.scratch.resolve()
+        else:
+            folder = Path(tempfile.mkdtemp(prefix="toolcall-"))
+    except OSError as error:
+        raise Refusal(f"the scratch folder cannot be made: {error.strerror}") from error
+    try:
+        yield folder
+    finally:
+        if options.scratch is None and not options.keep:
+            shutil.rmtree(folder, ignore_errors=True)
+        elif options.keep:
+            click.echo(f"note: the scratch folder {folder} is kept", err=True)
 
 
 def judged(cluster: FileCluster, options: Options) -> int:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from types import TracebackType
 from typing import Protocol, Self, TextIO
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
@@ -18,6 +19,8 @@ FRAMES_PER_SECOND = 8
 LINES_AROUND = 3
 """Lines of the screen that rows cannot have: the heading, a remark, and the cursor's."""
 
+GAP, LEAST_TEXT = 2, 10
+HEADINGS = ("CALL", "TOOL", "STATUS", "EXIT", "TIME", "FIRST LINE")
 Rows = Callable[[], Sequence[Row]]
 
 
@@ -56,14 +59,18 @@ class LiveTable:
 
     def _picture(self) -> Table:
         rows = self._rows()
-        return table(rows) if self._over else table(*fitting(rows, self._console.height - LINES_AROUND))
+        width, height = self._console.size
+        remark = ""
+        if not self._over:
+            rows, remark = fitting(rows, height - LINES_AROUND)
+        return table(rows, width, remark)
 
     def changed(self, row: Row) -> None:
         """Nothing: the next frame shows it."""
 
 
 class Lines:
-    """One line for each change; a reader that went away does not end the run."""
+    """One line for each change; a reader that went away, or a full disk, does not hinder the run."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -83,14 +90,15 @@ class Lines:
         if self._last.get(row.name) == said:
             return
         self._last[row.name] = said
-        with suppress(BrokenPipeError):
+        with suppress(OSError):
             print(said, file=self._stream, flush=True)
 
 
 def line(row: Row) -> str:
     """The row as plain text."""
     exit_code = f"exit {row.exit}" if row.exit else ""
-    return "  ".join(cell for cell in (row.name, row.tool, row.state, exit_code, row.duration, row.text) if cell)
+    duration = "" if row.good is None else row.duration  # a line is printed once: it cannot count
+    return "  ".join(cell for cell in (row.name, row.tool, row.state, exit_code, duration, row.text) if cell)
 
 
 def fitting(rows: Sequence[Row], lines: int) -> tuple[Sequence[Row], str]:
@@ -102,16 +110,17 @@ def fitting(rows: Sequence[Row], lines: int) -> tuple[Sequence[Row], str]:
     return shown, f"{len(rows) - len(shown)} more; {ended} of {len(rows)} have ended"
 
 
-def table(rows: Iterable[Row], remark: str = "") -> Table:
-    """The rows under their headings, with a remark below."""
+def table(rows: Sequence[Row], width: int, remark: str = "") -> Table:
+    """The rows under their headings, with a remark below; what is wider than the screen is cut in the last column."""
+    cells = [(row.name, row.tool, row.state, row.exit, row.duration) for row in rows]
+    widths = [max(map(cell_len, column)) for column in zip(HEADINGS, *cells, strict=False)]
+    room = max(width - sum(widths) - GAP * len(widths), LEAST_TEXT)
     drawn = Table(box=None, pad_edge=False, header_style="bold", caption=Text(remark) if remark else None)
-    for heading in ("CALL", "TOOL", "STATUS"):
-        drawn.add_column(heading, no_wrap=True)
-    drawn.add_column("EXIT", justify="right")
-    drawn.add_column("TIME", justify="right")
-    drawn.add_column("FIRST OUTPUT, OR WHY NOT", no_wrap=True, overflow="ellipsis")
-    for row in rows:
+    for heading in HEADINGS:
+        drawn.add_column(heading, no_wrap=True, justify="right" if heading in {"EXIT", "TIME"} else "left")
+    for row, (name, tool, state, *numbers) in zip(rows, cells, strict=True):
         style = {None: "", True: "green", False: "red"}[row.good]
-        cells = (row.name, row.tool, Text(row.state, style), row.exit, row.duration, row.text)
-        drawn.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in cells))
+        text = Text(row.text)
+        text.truncate(room, overflow="ellipsis")
+        drawn.add_row(Text(name), Text(tool), Text(state, style), *map(Text, numbers), text)
     return drawn

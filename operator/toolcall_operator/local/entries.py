@@ -29,8 +29,11 @@ class Entry:
 
     @property
     def name(self) -> str:
-        """Its name, or its place if it has none."""
-        return self._text("metadata", "name") or self.place
+        """Its name, with its namespace if that is not the default one; its place if it has no name."""
+        name, namespace = self._text("metadata", "name"), self._text("metadata", "namespace")
+        if not name:
+            return self.place
+        return f"{namespace}/{name}" if namespace not in {"", "default"} else name
 
     @property
     def tool(self) -> str:

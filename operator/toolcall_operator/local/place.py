@@ -19,8 +19,8 @@ LACKING = (
 _MEANINGLESS = sorted(support.OF_THE_PLACE - set(LACKING))
 
 NOT_A_SANDBOX = (
-    "tools run on this machine, as you: they write only below the scratch folder, cannot read home folders "
-    "and reach no network, but this is not the sandbox that a pod is"
+    "this is not the sandbox that a pod is: tools write only below the scratch folder, cannot read home folders "
+    "and open no Unix socket, but otherwise they run on this machine as you, with its programs and its network"
 )
 
 

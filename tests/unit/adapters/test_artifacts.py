@@ -6,6 +6,7 @@ import asyncio
 import tracemalloc
 from collections.abc import AsyncIterator
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -149,3 +150,12 @@ async def test_a_store_that_cannot_write_says_so_in_one_bounded_line(store: arti
 def test_a_store_that_cannot_be_opened_says_which_and_why(url: str) -> None:
     with pytest.raises(errors.Unavailable, match="cannot be opened"):
         artifacts.StoreArtifacts(url)
+
+
+async def test_a_folder_may_have_any_name(tmp_path: Path) -> None:
+    folder = tmp_path / "a b#c%20d?é"
+
+    reference = await artifacts.StoreArtifacts(folder.as_uri()).put(KEY, chunks(b"x"))
+
+    assert (folder / KEY).read_bytes() == b"x"
+    assert unquote(reference.removeprefix("file://")) == str(folder / KEY)

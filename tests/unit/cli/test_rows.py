@@ -97,6 +97,11 @@ def test_no_text_can_command_a_terminal() -> None:
     assert all(text.isprintable() for text in (shown.name, shown.tool, shown.text))
 
 
+def test_a_namespace_other_than_the_default_is_part_of_the_name() -> None:
+    assert row(None, {"metadata": {"name": "build", "namespace": "default"}}).name == "build"
+    assert row(None, {"metadata": {"name": "build", "namespace": "team"}}).name == "team/build"
+
+
 def test_a_call_without_a_name_is_called_by_its_place() -> None:
     assert row(None, {"metadata": {"name": ["no", "name"]}, "spec": 7}).name == "calls.yaml:1"
     assert row(None, {"metadata": None}).tool == ""

@@ -48,6 +48,12 @@ def test_a_change_is_one_line_and_no_change_is_none() -> None:
     ]
 
 
+def test_a_line_counts_no_time_that_goes_on() -> None:
+    running = Row(name="build", tool="make", state="Running/Started", exit="", duration="0.00s", text="", good=None)
+
+    assert screen.line(running) == "build  make  Running/Started"
+
+
 def test_a_reader_that_went_away_does_not_end_the_run() -> None:
     with screen.screen(Gone(), list) as shown:
         shown.changed(a_row())
@@ -55,7 +61,7 @@ def test_a_reader_that_went_away_does_not_end_the_run() -> None:
 
 def test_a_table_shows_markup_as_the_text_it_is() -> None:
     console = Console(file=io.StringIO(), width=120)
-    console.print(screen.table([a_row(name="[bold]x[/bold]", text="[link=evil]y")]))
+    console.print(screen.table([a_row(name="[bold]x[/bold]", text="[link=evil]y")], 120))
 
     assert "[bold]x[/bold]" in console.file.getvalue()  # type: ignore[attr-defined] # it is the StringIO from above
     assert "[link=evil]y" in console.file.getvalue()  # type: ignore[attr-defined] # the same
@@ -78,3 +84,15 @@ def test_the_last_picture_has_every_row() -> None:
         pass
 
     assert all(row.name in terminal.getvalue() for row in rows)
+
+
+def test_a_long_text_is_cut_and_takes_no_room_from_the_other_columns() -> None:
+    rows = [a_row("a-rather-long-name-of-a-call", "Failed/ToolCallEnvSecretLike", text="why " * 60), a_row()]
+    console = Console(file=io.StringIO(), width=100)
+    console.print(screen.table(rows, 100))
+
+    heading, first, second = console.file.getvalue().splitlines()  # type: ignore[attr-defined] # it is the StringIO from above
+    assert heading.split() == ["CALL", "TOOL", "STATUS", "EXIT", "TIME", "FIRST", "LINE"]
+    assert first.startswith("a-rather-long-name-of-a-call  make  Failed/ToolCallEnvSecretLike  ")
+    assert first.endswith("…")
+    assert second.startswith("build ")

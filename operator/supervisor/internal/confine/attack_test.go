@@ -68,18 +68,18 @@ var assaults = []assault{
 	// Objects of the kernel that every call of the pod shares.
 	{"the filter", "sysv-shm-put 7731 text", "seccomp"},
 	{"the filter", "sysv-shm-get 7731", "seccomp"},
-	{"the filter", "mqueue-put confine-test text", "seccomp"},
-	{"the filter", "mqueue-get confine-test", "seccomp"},
+	{"the filter", "mqueue-put confine-test text", "seccomp,landlock-files"},
+	{"the filter", "mqueue-get confine-test", "seccomp,landlock-files"},
 	{"the filter", "keyring-put confine-test text", "seccomp"},
 	{"the filter", "keyring-get confine-test", "seccomp"},
 	{"the filter", "io-uring", "seccomp"},
 	{"the filter", "userfaultfd", "seccomp"},
 
-	// Files.
+	// Files. Any domain at all refuses a link or rename between folders that it does not grant.
 	{"private inputs", "list-sibling-inputs INPUTS", "private-inputs"},
 	{"private inputs", "open INPUTS/sibling/secret", "private-inputs"},
-	{"private inputs", "hardlink INPUTS/sibling/secret OUT/stolen", "landlock-files"},
-	{"private inputs", "rename INPUTS/sibling/secret OUT/stolen", "landlock-files"},
+	{"private inputs", "hardlink INPUTS/sibling/secret OUT/stolen", landlock},
+	{"private inputs", "rename INPUTS/sibling/secret OUT/stolen", landlock},
 	{"no whole roots", "create INPUTS/sibling/planted", "landlock-files"},
 	{"no whole roots", "open ELSEWHERE/file", "landlock-files"},
 	{"no whole roots", "create ELSEWHERE/planted", "landlock-files"},
@@ -192,6 +192,53 @@ func TestEachMeasureStandsAloneWhereItIsTheOnlyOne(t *testing.T) {
 	for _, attack := range []string{"process-vm SIBLING", "pidfd-getfd SIBLING 1"} {
 		if code, said := answer(t, as(roleTool, landlock, boxOf(s.out, s.own), s.arguments(attack)...)); code != refusedCode {
 			t.Errorf("the filter without Landlock: %s: exit code %d: %s", attack, code, said)
+		}
+	}
+}
+
+// asRoot is a tool in its box that was not made another user first.
+func asRoot(without string, s scene, args ...string) *exec.Cmd {
+	command := as(roleTool, without, boxOf(s.out, s.own), args...)
+	command.SysProcAttr.Credential = nil
+	return command
+}
+
+func TestACallOfRootHoldsNoCapabilityThatReadsSiblings(t *testing.T) {
+	needLandlock(t)
+	if os.Getuid() != 0 {
+		t.Skip("the tests do not run as root")
+	}
+	s := stage(t)
+	s.people(t, "")
+	if code, said := answer(t, asRoot("", s, "/bin/grep", "CapEff:\t0*$", "-P", "/proc/self/status")); code != 0 {
+		t.Errorf("exit code %d: %s", code, said)
+	}
+	attacks := []string{"read-proc SIBLING environ", "read-proc SIBLING maps", "read-proc SUPERVISOR environ"}
+	for _, attack := range attacks {
+		if code, said := answer(t, asRoot("", s, s.arguments(attack)...)); code != refusedCode {
+			t.Errorf("%s: exit code %d: %s", attack, code, said)
+		}
+	}
+	if !weakened(t) {
+		return
+	}
+	if code, said := answer(t, asRoot("capabilities", s, s.arguments(attacks[0])...)); code != succeededCode {
+		t.Logf("a kernel that does not let CAP_PERFMON in: exit code %d: %s", code, said)
+	}
+}
+
+func TestAnAttackOnNobodyIsNeitherRefusedNorASuccess(t *testing.T) {
+	needLandlock(t)
+	s := stage(t)
+	gone := exec.Command("/bin/true")
+	if err := gone.Run(); err != nil {
+		t.Fatal(err)
+	}
+	pid := strconv.Itoa(gone.Process.Pid)
+	for _, attack := range [][]string{{"ptrace", pid}, {"read-proc", pid, "mem"}, {"signal", pid, "0"}, {"abstract-connect", "nobody-" + pid}} {
+		code, said := answer(t, as(roleTool, "", boxOf(s.out, s.own), append([]string{filepath.Join(place, "tool")}, attack...)...))
+		if code == refusedCode || code == succeededCode {
+			t.Errorf("%v: exit code %d: %s", attack, code, said)
 		}
 	}
 }

@@ -15,8 +15,8 @@ type Box struct {
 	RefuseUnixSockets bool // socket(AF_UNIX) is refused, socketpair is not
 }
 
-// Enter confines the calling thread and whatever it starts: no_new_privs, a Landlock domain with these paths and both scopes, then the filter.
-// Paths that do not exist are left out. The thread must be locked to its goroutine, and ends with it. Without Landlock only the filter is installed.
+// Enter confines the calling thread and whatever it starts: no_new_privs, a Landlock domain with these paths and both scopes, no capabilities, the filter.
+// Paths that do not exist are left out. The thread must be locked to its goroutine, and ends with it. Without Landlock the rest is done.
 func (b Box) Enter() error {
 	rules, err := b.rules()
 	if err != nil {
@@ -27,6 +27,9 @@ func (b Box) Enter() error {
 		return err
 	}
 	if err := rules.enter(); err != nil {
+		return err
+	}
+	if err := dropCapabilities(); err != nil {
 		return err
 	}
 	return installFilter(b.RefuseUnixSockets)

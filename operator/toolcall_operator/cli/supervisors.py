@@ -20,14 +20,14 @@ def binary(setting: Path | None, checkout: Path = CHECKOUT) -> Path:
     """
     if setting is not None:
         if not is_program(setting):
-            raise Refusal(f"TOOLCALL_SUPERVISOR names {setting}, which is not an executable file")
+            raise Refusal(f"the supervisor {setting} is not an executable file")
         return setting.resolve()
     built = checkout / "build" / "supervisor"
     if is_program(built):
         return built
     if installed := shutil.which("toolcall-supervisor"):
         return Path(installed)
-    raise Refusal("there is no supervisor binary: run `make supervisor`, or name one in TOOLCALL_SUPERVISOR")
+    raise Refusal("there is no supervisor binary: run `make supervisor`, or name one with --supervisor")
 
 
 def is_program(path: Path) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from toolcall_operator.cli import supervisor
+from toolcall_operator.cli import supervisors
 from toolcall_operator.cli.refusal import Refusal
 
 
@@ -28,31 +28,31 @@ def test_the_one_that_is_set_comes_first(tmp_path: Path, path: Path) -> None:
     program(tmp_path / "build" / "supervisor")
     chosen = program(tmp_path / "chosen")
 
-    assert supervisor.binary(chosen, tmp_path) == chosen
+    assert supervisors.binary(chosen, tmp_path) == chosen
 
 
 def test_then_the_one_built_in_the_checkout(tmp_path: Path, path: Path) -> None:
     program(path / "toolcall-supervisor")
     built = program(tmp_path / "build" / "supervisor")
 
-    assert supervisor.binary(None, tmp_path) == built
+    assert supervisors.binary(None, tmp_path) == built
 
 
 def test_then_the_one_on_path(tmp_path: Path, path: Path) -> None:
     installed = program(path / "toolcall-supervisor")
 
-    assert supervisor.binary(None, tmp_path / "nowhere") == installed
+    assert supervisors.binary(None, tmp_path / "nowhere") == installed
 
 
 @pytest.mark.usefixtures("path")
 def test_without_any_the_message_says_how_to_build_one(tmp_path: Path) -> None:
     with pytest.raises(Refusal, match="make supervisor"):
-        supervisor.binary(None, tmp_path)
+        supervisors.binary(None, tmp_path)
 
 
 @pytest.mark.usefixtures("path")
 def test_one_that_is_set_and_is_no_program_is_not_passed_over(tmp_path: Path) -> None:
     program(tmp_path / "build" / "supervisor")
 
-    with pytest.raises(Refusal, match="TOOLCALL_SUPERVISOR names"):
-        supervisor.binary(tmp_path / "missing", tmp_path)
+    with pytest.raises(Refusal, match="/missing is not an executable file"):
+        supervisors.binary(tmp_path / "missing", tmp_path)

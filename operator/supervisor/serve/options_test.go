@@ -1,0 +1,69 @@
+package serve
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+const anyHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+func TestAMistakeOnTheCommandLineIsTheCallersAndNamesTheFlag(t *testing.T) {
+	for _, row := range []struct {
+		args string
+		flag string
+	}{
+		{"", "--key-sha256"},
+		{"--key-sha256 abc", "--key-sha256"},
+		{"--key-sha256 " + anyHash[2:], "--key-sha256"},
+		{"--key-sha256 " + anyHash + " --memory -1", "--memory"},
+		{"--key-sha256 " + anyHash + " --memory much", "-memory"},
+		{"--key-sha256 " + anyHash + " --retention 0s", "--retention"},
+		{"--key-sha256 " + anyHash + " --workspace=", "--workspace"},
+		{"--key-sha256 " + anyHash + " --writable=", "--writable"},
+		{"--key-sha256 " + anyHash + " --colour red", "-colour"},
+		{"--key-sha256 " + anyHash + " extra", "extra"},
+	} {
+		_, err := parse(strings.Fields(row.args))
+		var wrong *UsageError
+		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), row.flag) {
+			t.Errorf("%q: %v", row.args, err)
+		}
+	}
+}
+
+func TestFoldersAreMadeAbsoluteAndHomeIsTheTemporaryFolderWhenUnset(t *testing.T) {
+	o, err := parse(strings.Fields("--key-sha256 " + anyHash + " --workspace a --tmp b --writable c --writable /d --hide e --retention 5s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range append([]string{o.workspace, o.work, o.tmp, o.home, o.spool}, append(o.writable, o.hide...)...) {
+		if !filepath.IsAbs(folder) {
+			t.Errorf("%q is relative", folder)
+		}
+	}
+	if o.home != o.tmp || o.writable[1] != "/d" || o.retention != 5*time.Second {
+		t.Errorf("%+v", o)
+	}
+}
+
+func TestTheBoxHoldsTheOutFolderAndNeverTheInputsOrTheSpool(t *testing.T) {
+	o, err := parse(strings.Fields("--key-sha256 " + anyHash + " --workspace /w --work /srv/x --spool /opt/y --writable /extra"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := box(o)
+	written := strings.Join(b.Write, " ")
+	for _, folder := range []string{"/w", "/srv/x/out", "/tmp", "/extra"} {
+		if !strings.Contains(written, folder) {
+			t.Errorf("%s is not writable", folder)
+		}
+	}
+	for _, folder := range b.Read {
+		if folder == "/srv" || folder == "/opt" {
+			t.Errorf("%s is readable", folder)
+		}
+	}
+}

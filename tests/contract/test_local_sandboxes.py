@@ -70,7 +70,9 @@ def command_line(pid: int) -> list[bytes]:
 async def supervisor_of(sandbox: ports.Sandbox, tmp_path: Path, name: str) -> int:
     """The process that keeps a sandbox."""
     assert sandbox.boot_id
-    [pid] = processes(f"--workspace\0{tmp_path / 'team' / name}")
+    # A child of its own has the same command line until its exec.
+    found = processes(f"--workspace\0{tmp_path / 'team' / name}")
+    [pid] = [pid for pid in found if harness.status_of(str(pid))["PPid"] == str(os.getpid())]
     return pid
 
 

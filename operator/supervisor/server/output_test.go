@@ -154,6 +154,7 @@ func TestAControlFrameOvertakesOutputThatWaits(t *testing.T) {
 	o.expect(`"started"`)
 	time.Sleep(300 * time.Millisecond) // All of it is stored, and waits for a reader that does not read.
 	o.send(`{"type":"ping","id":1}`)
+	time.Sleep(50 * time.Millisecond) // Its answer waits now, beside the output.
 	before := 0
 	for m := o.receive(); m["type"] != "pong"; m = o.receive() {
 		before += len(m["text"].(string))
@@ -167,18 +168,18 @@ func TestChannelsTakeTurns(t *testing.T) {
 	o := greeted(t, newServer(t), 0)
 	with := usual()
 	with.window = 16 << 20
-	with.outputBytes = 4 << 20
-	o.start(1, "big", "head -c 4000000 /dev/zero; sleep 60", with)
+	with.outputBytes = 8 << 20
+	o.start(1, "big", "head -c 8000000 /dev/zero; sleep 60", with)
 	o.expect(`"started"`)
-	time.Sleep(300 * time.Millisecond)
 	o.start(2, "small", "printf x", with)
+	time.Sleep(500 * time.Millisecond) // Both have written all they write, and nobody has read it.
 	before := 0
 	for m := o.receive(); m["type"] != "exit"; m = o.receive() {
 		if m["channel"] == 1 {
 			before += len(m["text"].(string))
 		}
 	}
-	if before > 3000000 {
+	if before > 6*batch {
 		t.Errorf("the small call waited for %d bytes of the big one", before)
 	}
 }

@@ -41,6 +41,7 @@ class Line:
         self._mending: asyncio.Task[Connection] | None = None
         self._waiting = 0
         self._failures = 0
+        self._closed = False
 
     @property
     def boot_id(self) -> str:
@@ -85,13 +86,15 @@ class Line:
         """A connection that works, waited for until the loop's time is `until`.
 
         Raises:
-            Unavailable: there was none in time.
+            Unavailable: there was none in time, or the line was closed.
             SandboxLost: this life of the sandbox is over.
         """
         if connection := self.current():
             return connection
         if self._lost is not None:
             raise self._over(self._lost)
+        if self._closed:
+            raise errors.Unavailable("the sandbox was let go of")
         self._waiting += 1
         try:
             async with asyncio.timeout_at(until):
@@ -102,7 +105,8 @@ class Line:
             self._waiting -= 1
 
     async def close(self) -> None:
-        """End the connection, and every attempt to make one."""
+        """End the connection, and every attempt to make one; there will be no other."""
+        self._closed = True
         if self._mending is not None:
             self._mending.cancel()
             await asyncio.gather(self._mending, return_exceptions=True)

@@ -195,6 +195,18 @@ class TestLoss:
         assert supervisor.starts == []
 
 
+    async def test_a_sandbox_that_was_let_go_of_is_not_reached_for_again(
+        self, supervisor: FakeSupervisor, sandbox: SupervisedSandbox
+    ) -> None:
+        supervisor.plan = lambda _: FakeCall(STDOUT, over=False)
+        async with asyncio.timeout(5), sandbox.start(call()) as execution:
+            await sandbox.close()
+            with pytest.raises(errors.SandboxLost):
+                await execution.result()
+
+        assert len(supervisor.connections) == 1
+
+
 class TestRefusals:
     @pytest.mark.parametrize(
         ("code", "error"),

@@ -86,7 +86,7 @@ func (c *connection) carryOut(request any) error {
 	case wire.List:
 		c.out.answer(wire.Calls{ID: r.ID, Calls: c.server.calls.List()})
 	case wire.Ping:
-		c.out.answer(wire.Pong{ID: r.ID})
+		c.out.answer(wire.Pong(r))
 	}
 	return nil
 }

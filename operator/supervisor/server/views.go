@@ -78,7 +78,7 @@ func (c *connection) detach(r wire.Detach) {
 	if ch := c.remove(r.Channel); ch != nil {
 		ch.close()
 	}
-	c.out.answer(wire.Detached{Channel: r.Channel})
+	c.out.answer(wire.Detached(r))
 }
 
 // credit of a channel that ended meanwhile is nothing.

@@ -194,7 +194,6 @@ class TestLoss:
 
         assert supervisor.starts == []
 
-
     async def test_a_sandbox_that_was_let_go_of_is_not_reached_for_again(
         self, supervisor: FakeSupervisor, sandbox: SupervisedSandbox
     ) -> None:

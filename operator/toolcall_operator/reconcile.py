@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
@@ -20,7 +20,7 @@ from toolcall_operator.core import status, validation
 from toolcall_operator.core.outcomes import Ended, ExecRequest, Lost, Outcome, Refused
 from toolcall_operator.core.reasons import Reason
 from toolcall_operator.core.validation import Plan
-from toolcall_operator.errors import Unavailable
+from toolcall_operator.errors import OperatorError, ProtocolBroken, SandboxLost, Unavailable
 from toolcall_operator.ports import Ports, Sandbox
 
 log = logging.getLogger(__name__)
@@ -94,7 +94,7 @@ async def carry_out(record: Record, ports: Ports, stop: Stop) -> None:
             outcome = ready
         await settle(record, outcome, ports)
         if isinstance(ready, Ready):
-            with suppress(Unavailable):  # the supervisor drops it by itself after its retention
+            with suppress(OperatorError):  # the supervisor drops it by itself after its retention
                 await ready.sandbox.acknowledge(record.call.metadata.uid)
 
 
@@ -110,7 +110,7 @@ async def prepare(record: Record, ports: Ports, held: AsyncExitStack) -> Ready |
             return plan
         await turn(record, plan, ports, held)
         return Ready(plan, await retried(partial(enter, plan, ports, held), record, ports))
-    except Unavailable as lasting:
+    except OperatorError as lasting:
         return fault(record.call, str(lasting))
 
 
@@ -143,13 +143,10 @@ async def run(ready: Ready, record: Record, ports: Ports, stop: Stop) -> Outcome
             return fault(record.call, str(lasting))
     elif claimed.boot_id != ready.sandbox.boot_id:
         return Lost(Reason.SANDBOX_RESTARTED, "the sandbox restarted after the call was claimed; its process is gone")
-    killing = asyncio.create_task(kill_when_asked(ready.sandbox, record.call.metadata.uid, stop))
-    try:
-        outcome = await follow(ready, record, ports)
-    finally:
-        killing.cancel()
+    outcome = await follow(ready, record, ports, stop)
     if isinstance(outcome, Ended):
-        return replace(outcome, stop=stop.reason, command=ready.plan.request.argv[0])
+        request = ready.plan.request
+        return replace(outcome, stop=stop.reason, command=request.argv[0], output_bytes=request.output_bytes)
     return outcome
 
 
@@ -160,7 +157,7 @@ async def claim(ready: Ready, record: Record, ports: Ports) -> None:
     await record.write(status.started(record.call, ready.plan, dispatch, now))
 
 
-async def follow(ready: Ready, record: Record, ports: Ports) -> Ended | Lost:
+async def follow(ready: Ready, record: Record, ports: Ports, stop: Stop) -> Ended | Lost:
     """Start the process once, or attach to it, and keep its output; again from its first byte if the store failed."""
     call, session = record.call, ready.plan.session
     key = f"{call.metadata.namespace}/{session.metadata.name}/{session.metadata.uid}/{call.metadata.uid}"
@@ -168,7 +165,12 @@ async def follow(ready: Ready, record: Record, ports: Ports) -> Ended | Lost:
 
     async def attempt() -> Ended | Lost:
         nonlocal kept
-        async with ready.sandbox.start(due(ready.plan.request, call, ports)) as execution:
+        if stop.reason and call.metadata.uid not in await ready.sandbox.calls():
+            return Lost(stop.reason, "canceled before it started")
+        async with (
+            ready.sandbox.start(due(ready.plan.request, call, ports)) as execution,
+            killed_when_asked(ready.sandbox, call.metadata.uid, stop),
+        ):
             kept = await transfer.collect(execution, key, ports.artifacts)
         if problem := kept.stdout.problem or kept.stderr.problem:
             raise Unavailable(problem)
@@ -176,7 +178,9 @@ async def follow(ready: Ready, record: Record, ports: Ports) -> Ended | Lost:
 
     try:
         return await retried(attempt, record, ports)
-    except Unavailable as lasting:
+    except SandboxLost as lost:
+        return kept or Lost(Reason(lost.reason), str(lost))
+    except (Unavailable, ProtocolBroken) as lasting:
         return kept or Lost(Reason.RECONCILE_FAILED, f"the process could not be started: {lasting}")
 
 
@@ -187,10 +191,23 @@ def due(request: ExecRequest, call: ToolCall, ports: Ports) -> ExecRequest:
     return replace(request, timeout=max(request.timeout - passed, timedelta(milliseconds=1)))
 
 
-async def kill_when_asked(sandbox: Sandbox, uid: str, stop: Stop) -> None:
-    """Have the call's process tree ended as soon as `stop` is asked."""
-    await stop.asked()
-    await sandbox.kill(uid)
+@asynccontextmanager
+async def killed_when_asked(sandbox: Sandbox, uid: str, stop: Stop) -> AsyncIterator[None]:
+    """While the context is open, have a started call's process tree ended as soon as `stop` is asked."""
+
+    async def kill() -> None:
+        await stop.asked()
+        with suppress(SandboxLost):  # the result tells
+            async for attempt in stamina.retry_context(on=Unavailable, attempts=None, timeout=None, wait_max=5.0):
+                with attempt:
+                    await sandbox.kill(uid)
+
+    killing = asyncio.create_task(kill())
+    try:
+        yield
+    finally:
+        killing.cancel()
+        await asyncio.gather(killing, return_exceptions=True)
 
 
 async def settle(record: Record, outcome: Outcome, ports: Ports) -> None:

@@ -76,5 +76,5 @@ def ending(call: ToolCall) -> tuple[str, str, int | None]:
 async def until(holds: Callable[[], object]) -> None:
     """Return as soon as something holds."""
     async with asyncio.timeout(10):
-        while not holds():
-            await asyncio.sleep(0.001)  # noqa: ASYNC110 (what is awaited has no event of its own)
+        while not holds():  # noqa: ASYNC110 (what is awaited has no event of its own)
+            await asyncio.sleep(0.001)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import timedelta
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import datetime, timedelta
 
 import pytest
 
-from tests.fakes.sandbox import Script
+from tests.fakes.sandbox import FakeSandbox, Script
 from tests.unit.core import examples
-from tests.unit.stage import SESSION, Stage, ending, says, until
+from tests.unit.stage import ECHO, SESSION, Stage, ending, says, until
 from toolcall_operator import errors, reconcile
 from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.core import conditions, status, validation
 from toolcall_operator.core.outcomes import Cause, ExecRequest
 from toolcall_operator.core.reasons import Reason
 from toolcall_operator.core.validation import World
+from toolcall_operator.ports import Execution
 from toolcall_operator.reconcile import Stop
 
 UID = examples.call().metadata.uid
@@ -201,6 +205,78 @@ async def test_a_call_canceled_while_it_runs_is_ended(on_term: int | None, code:
 
     assert ending(await carrying) == ("Canceled", "UserCancel", code)
     assert stage.sandbox.killed == [UID]
+
+
+async def test_a_call_canceled_between_its_claim_and_its_start_does_not_start() -> None:
+    stage, stop = Stage().runs(says()), Stop()
+
+    def canceled_after_the_claim() -> datetime:
+        if stage.cluster.reported:
+            stop.ask(Reason.USER_CANCEL)
+        return stage.now
+
+    stage.ports = replace(stage.ports, now=canceled_after_the_claim)
+    stage.sandbox.faults.append(errors.Unavailable("fork: no more processes"))
+
+    call = await stage.carry(stop=stop)
+
+    assert ending(call) == ("Canceled", "UserCancel", None)
+    assert stage.sandbox.started == []
+
+
+async def test_a_kill_that_does_not_get_through_is_asked_for_again() -> None:
+    stage, stop = Stage().runs(says(lasts=None)), Stop()
+    carrying = asyncio.create_task(stage.carry(stop=stop))
+    await until(lambda: stage.sandbox.started)
+
+    stage.sandbox.faults.append(errors.Unavailable("no connection"))
+    stop.ask(Reason.USER_CANCEL)
+
+    assert ending(await carrying) == ("Canceled", "UserCancel", None)
+
+
+@pytest.mark.parametrize("reason", (Reason.SANDBOX_GONE, Reason.SANDBOX_RESTARTED, Reason.TRANSPORT_LOST))
+async def test_a_sandbox_lost_before_the_start_is_told_as_what_it_is(reason: Reason) -> None:
+    stage = Stage().runs(says())
+    stage.sandbox.faults.append(errors.SandboxLost(reason, "lost"))
+
+    assert ending(await stage.carry()) == ("Failed", reason.value, None)
+
+
+async def test_an_end_that_the_supervisor_cannot_be_told_of_stands_all_the_same() -> None:
+    stage = Stage()
+
+    def lost_after_its_end(_request: ExecRequest) -> Script:
+        stage.cluster.unwritable = 1
+        return Script(code=7)
+
+    class LostAtLast(FakeSandbox):
+        async def acknowledge(self, uid: str) -> None:
+            raise errors.SandboxLost(Reason.SANDBOX_GONE, f"gone before {uid}")
+
+    stage.sandboxes.sandboxes[SESSION] = LostAtLast({ECHO: lost_after_its_end})
+
+    call = await stage.carry()
+
+    assert ending(call) == ("Failed", "NonZeroExit", 7)
+    assert sum(bool(each.finished) for each in stage.cluster.reported) == 1
+
+
+async def test_a_truth_that_is_known_is_not_lost_with_the_sandbox() -> None:
+    stage = Stage().runs(says(b"whole", code=7))
+    stage.artifacts.failures = 1
+
+    class LostAfterOneStart(FakeSandbox):
+        @asynccontextmanager
+        async def start(self, request: ExecRequest) -> AsyncIterator[Execution]:
+            if self.started:
+                raise errors.SandboxLost(Reason.SANDBOX_GONE, "lost")
+            async with super().start(request) as execution:
+                yield execution
+
+    stage.sandboxes.sandboxes[SESSION] = LostAfterOneStart(stage.sandbox.behaviours)
+
+    assert ending(await stage.carry()) == ("Failed", "NonZeroExit", 7)
 
 
 async def test_a_call_that_waits_for_its_turn_shows_it_and_can_be_canceled(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -88,7 +88,8 @@ class Stored:
 class Ended:
     """A call whose process ended, or never came to be, as its supervisor said.
 
-    `stop` is why we asked it to end; `command` is the program, named when it could not be executed.
+    `stop` is why we asked it to end; `command` is the program, named when it could not be executed; `output_bytes` is
+    how much of each stream its sandbox was to keep.
     """
 
     result: ExecResult
@@ -96,6 +97,7 @@ class Ended:
     stderr: Stored = Stored()
     stop: Reason | None = None
     command: str = ""
+    output_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

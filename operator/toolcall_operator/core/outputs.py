@@ -60,10 +60,14 @@ def fields(outcome: Ended | Lost, *, is_error: bool) -> dict[str, Any]:
 
 
 def problems(outcome: Ended | Lost) -> Iterator[str]:
-    """A sentence for every stream that the artifact store did not take."""
+    """A sentence for every stream of which less is kept than was to be: by the artifact store, or by the sandbox."""
     for name, stored in (("stdout", outcome.stdout), ("stderr", outcome.stderr)):
         if stored.problem:
             yield f"{name} was not stored: {stored.problem}"
+    if isinstance(outcome, Ended):
+        for name, stream in (("stdout", outcome.result.stdout), ("stderr", outcome.result.stderr)):
+            if stream.stored < min(stream.size, outcome.output_bytes):
+                yield f"{name}: the sandbox could keep only {stream.stored} of {stream.size} bytes"
 
 
 def _fields(stream: Stream) -> dict[str, Any]:

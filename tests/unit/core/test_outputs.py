@@ -117,3 +117,19 @@ def test_what_arrived_of_a_lost_call_is_kept_and_marked_truncated(outcome: Ended
 
 def test_a_process_that_never_came_to_be_has_no_output() -> None:
     assert outputs.fields(Ended(ExecResult(Cause.NOT_STARTED, step="Exec", error="ENOENT")), is_error=True) == {}
+
+
+@pytest.mark.parametrize(
+    ("size", "kept", "told"),
+    (
+        (5, 5, []),
+        (2 * MIB, MIB, []),
+        (5, 0, ["stdout: the sandbox could keep only 0 of 5 bytes"]),
+        (2 * MIB, 7, ["stdout: the sandbox could keep only 7 of 2097152 bytes"]),
+    ),
+    ids=["all of it", "cut at the limit", "a full disk", "a disk that filled up"],
+)
+def test_output_that_the_sandbox_was_to_keep_and_did_not_is_a_problem(size: int, kept: int, told: list[str]) -> None:
+    ended = Ended(exited(StreamSize(size, kept)), output_bytes=MIB)
+
+    assert list(outputs.problems(ended)) == told

@@ -35,6 +35,8 @@ class SupervisedExecution:
         self._result: asyncio.Future[ExecResult] = asyncio.get_running_loop().create_future()
         self._follower: asyncio.Task[None] | None = None
         self._until = asyncio.get_running_loop().time() + line.patience.request
+        self._heard = 0.0
+        self._watch: asyncio.TimerHandle | None = None
 
     @property
     def stdout(self) -> AsyncIterator[bytes]:
@@ -77,6 +79,8 @@ class SupervisedExecution:
 
     async def leave(self) -> None:
         """Detach; the process goes on."""
+        if self._watch is not None:
+            self._watch.cancel()
         if self._follower is not None:
             self._follower.cancel()
             await asyncio.gather(self._follower, return_exceptions=True)
@@ -86,6 +90,7 @@ class SupervisedExecution:
 
     def on_data(self, data: frames.Data) -> None:
         """Output that arrived: a `connection.Channel` is told so."""
+        self._heard = asyncio.get_running_loop().time()
         match data.stream:
             case frames.STDOUT:
                 self._streams.take(self._streams.stdout, data.offset, data.payload)
@@ -145,6 +150,18 @@ class SupervisedExecution:
             self._sent = True
             lasts = (self._request.timeout + self._request.grace).total_seconds() + self._line.patience.retention
             self._until = asyncio.get_running_loop().time() + lasts
+            self._watch = asyncio.get_running_loop().call_at(self._until, self._overdue)
+
+    def _overdue(self) -> None:
+        """A call cannot last so long. Its end is still due while output flows, or waits for a slow reader of ours."""
+        loop, retention = asyncio.get_running_loop(), self._line.patience.retention
+        if self._result.done():
+            return
+        if self._streams.unread or loop.time() - self._heard < retention:
+            self._watch = loop.call_later(retention, self._overdue)
+        else:
+            what = "the sandbox answers, but has not told the end of the call long after its deadline"
+            self._lose(errors.SandboxLost(Reason.TRANSPORT_LOST, what))
 
     @staticmethod
     def _forget(answer: asyncio.Future[messages.Started | messages.Refused]) -> None:

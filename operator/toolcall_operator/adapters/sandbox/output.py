@@ -42,6 +42,11 @@ class Stream:
         return chunk
 
     @property
+    def has_unread(self) -> bool:
+        """Whether bytes have arrived that were not read yet."""
+        return bool(self._chunks)
+
+    @property
     def waiting(self) -> bool:
         """Whether somebody waits for bytes of this stream now."""
         return self._waiter is not None
@@ -128,6 +133,11 @@ class Streams:
         stream.take(offset, payload)
         if stream.held >= WINDOW // 2:
             self._relieve(stream)
+
+    @property
+    def unread(self) -> bool:
+        """Whether bytes wait for a reader."""
+        return self.stdout.has_unread or self.stderr.has_unread
 
     def end(self) -> None:
         """Nothing more comes on either."""

@@ -183,6 +183,18 @@ class TestLoss:
 
         assert (supervisor.starts, sandbox.lost) == ([], True)
 
+    async def test_a_call_whose_end_is_never_told_is_lost_long_after_its_deadline(
+        self, supervisor: FakeSupervisor, sandbox: SupervisedSandbox
+    ) -> None:
+        supervisor.plan = lambda _: FakeCall(stdout=b"half", over=False)
+
+        async with sandbox.start(call()) as execution:
+            half = await gathered(execution.stdout)
+            with pytest.raises(errors.SandboxLost) as lost:
+                await execution.result()
+
+        assert (half, lost.value.reason) == (b"half", Reason.TRANSPORT_LOST)
+
     async def test_a_start_that_was_never_sent_is_unavailable(
         self, supervisor: FakeSupervisor, sandbox: SupervisedSandbox
     ) -> None:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+import stamina.instrumentation
+
 from toolcall_operator.adapters.artifacts import StoreArtifacts
 from toolcall_operator.adapters.sandbox.local import LocalSandboxes
 from toolcall_operator.dispatcher import Dispatcher, Slots
@@ -18,6 +20,8 @@ from toolcall_operator.ports import Ports
 
 CALLS_AT_ONCE = 256
 """Calls in flight in one operator."""
+
+stamina.instrumentation.set_on_retry_hooks([])  # the condition ReconcileRetrying tells of each retry, and why
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,6 @@ async def embedded(cluster: FileCluster, place: Place) -> AsyncIterator[Dispatch
 
 
 def private_folders(environ: Mapping[str, str]) -> tuple[Path, ...]:
-    """Folders no tool may read: the homes of the people of this machine."""
+    """Folders no tool may use: the homes of the people of this machine, and the memory that all its programs share."""
     home = environ.get("HOME")
-    return (Path("/root"), Path("/home"), *([Path(home)] if home else []))
+    return (Path("/root"), Path("/home"), Path("/dev/shm"), *([Path(home)] if home else []))  # noqa: S108 (not ours)

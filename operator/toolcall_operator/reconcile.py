@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
@@ -87,11 +88,11 @@ async def reconcile(call: ToolCall, ports: Ports, stop: Stop) -> ToolCall:
 async def carry_out(record: Record, ports: Ports, stop: Stop) -> None:
     """Prepare, claim, run, settle, acknowledge."""
     async with AsyncExitStack() as held:
-        ready = await unless_stopped(prepare(record, ports, held), stop)
-        if isinstance(ready, Ready):
-            outcome = await run(ready, record, ports, stop)
-        else:
-            outcome = ready
+        preparing = prepare(record, ports, held)
+        # A claimed call may be running: it is reached first, and ended there.
+        claimed = status.is_claimed(record.call)
+        ready = await (preparing if claimed else unless_stopped(preparing, stop))
+        outcome = await run(ready, record, ports, stop) if isinstance(ready, Ready) else ready
         await settle(record, outcome, ports)
         if isinstance(ready, Ready):
             with suppress(OperatorError):  # the supervisor drops it by itself after its retention
@@ -110,6 +111,8 @@ async def prepare(record: Record, ports: Ports, held: AsyncExitStack) -> Ready |
             return plan
         await turn(record, plan, ports, held)
         return Ready(plan, await retried(partial(enter, plan, ports, held), record, ports))
+    except SandboxLost as lost:
+        return fault(record.call, str(lost), Reason(lost.reason))
     except OperatorError as lasting:
         return fault(record.call, str(lasting))
 
@@ -135,19 +138,35 @@ async def turn(record: Record, plan: Plan, ports: Ports, held: AsyncExitStack) -
 
 async def run(ready: Ready, record: Record, ports: Ports, stop: Stop) -> Outcome:
     """Claim the call for this life of its sandbox, then start it or attach to it, and see it to its end."""
-    claimed = record.call.status.dispatch if record.call.status else None
-    if claimed is None:
+    if not status.is_claimed(record.call):
         try:
             await retried(partial(claim, ready, record, ports), record, ports)
         except Unavailable as lasting:
             return fault(record.call, str(lasting))
-    elif claimed.boot_id != ready.sandbox.boot_id:
-        return Lost(Reason.SANDBOX_RESTARTED, "the sandbox restarted after the call was claimed; its process is gone")
-    outcome = await follow(ready, record, ports, stop)
+    elif objection := not_ours(record.call, ready.sandbox):
+        return objection
+    try:
+        outcome = await follow(ready, record, ports, stop)
+    except Exception:
+        with suppress(OperatorError):  # a bug of ours must not leave a process behind
+            await ready.sandbox.kill(record.call.metadata.uid)
+        raise
     if isinstance(outcome, Ended):
         request = ready.plan.request
         return replace(outcome, stop=stop.reason, command=request.argv[0], output_bytes=request.output_bytes)
     return outcome
+
+
+def not_ours(call: ToolCall, sandbox: Sandbox) -> Lost | None:
+    """Why a claimed call must not be started, nor attached to, in this life of its sandbox."""
+    dispatch = call.status.dispatch if call.status else None
+    if dispatch is None:
+        message = "it was started by somebody who left no claim, and is not started again"
+        return Lost(Reason.TRANSPORT_LOST, message)
+    if dispatch.boot_id != sandbox.boot_id:
+        message = "the sandbox restarted after the call was claimed; its process is gone"
+        return Lost(Reason.SANDBOX_RESTARTED, message)
+    return None
 
 
 async def claim(ready: Ready, record: Record, ports: Ports) -> None:
@@ -218,29 +237,36 @@ async def settle(record: Record, outcome: Outcome, ports: Ports) -> None:
             await record.write(final)
 
 
-def fault(call: ToolCall, message: str) -> Refused | Lost:
-    """The end of a call that a lasting fault of ours kept from running."""
-    claimed = call.status is not None and call.status.dispatch is not None
-    return Lost(Reason.RECONCILE_FAILED, message) if claimed else Refused(Reason.RECONCILE_FAILED, message)
+def fault(call: ToolCall, message: str, claimed: Reason = Reason.RECONCILE_FAILED) -> Refused | Lost:
+    """The end of a call that a lasting fault of ours kept from running; of a `claimed` one more may be known."""
+    return Lost(claimed, message) if status.is_claimed(call) else Refused(Reason.RECONCILE_FAILED, message)
 
 
 async def retried(attempt: Callable[[], Awaitable[T]], record: Record, ports: Ports) -> T:
     """What `attempt` returns, tried again while our side is unavailable and the budget lasts; that shows on the call.
 
+    The budget counts from the first fault: an attempt itself may last as long as a call.
+
     Raises:
         Unavailable: the budget is spent.
     """
+    time = asyncio.get_running_loop().time
+    until = math.inf
 
     async def shown() -> T:
+        nonlocal until
         try:
             return await attempt()
         except Unavailable as trouble:
+            until = min(until, time() + ports.fault_budget.total_seconds())
             with suppress(Unavailable):  # the same fault may keep us from showing it
                 await record.write(status.retrying(record.call, str(trouble), ports.now()))
             raise
 
-    budget = ports.fault_budget.total_seconds()
-    return await stamina.retry(on=Unavailable, attempts=None, timeout=budget, wait_max=10.0)(shown)()
+    def bearable(error: Exception) -> bool:
+        return isinstance(error, Unavailable) and time() < until
+
+    return await stamina.retry(on=bearable, attempts=None, timeout=None, wait_max=10.0)(shown)()
 
 
 async def unless_stopped(preparing: Awaitable[Ready | Refused | Lost], stop: Stop) -> Ready | Refused | Lost:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.pipeline import Ended, a_call, a_session, ended, environment
+from tests.integration.pipeline import Ended, a_call, a_class, a_session, ended, environment
 
 BASE = {"PATH", "HOME", "TMPDIR", "LANG"}
 AWKWARD = {
@@ -24,6 +24,10 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ended]:
         tmp_path_factory.mktemp("execenv"),
         a_session("here"),
         a_session("greeting", defaultEnv={"GIT_TERMINAL_PROMPT": "0", "OVERRIDDEN": "by the session"}),
+        a_class(),
+        a_class("settled", envDefaults={"FROM_CLASS": "the class", "OVERRIDDEN": "by the class"}),
+        a_session("of-settled", **{"class": "settled"}, defaultEnv={"OVERRIDDEN": "by the session"}),
+        a_call("defaults", "env", session="of-settled"),
         a_call("nothing", "env"),
         a_call("own", "env", env={"FOO": "bar"}),
         a_call("both", "env", session="greeting", env={"OVERRIDDEN": "by the call"}),
@@ -64,6 +68,12 @@ def test_the_sessions_environment_reaches_the_process_unless_the_call_sets_the_n
 
     assert both["GIT_TERMINAL_PROMPT"] == "0"
     assert both["OVERRIDDEN"] == "by the call"
+
+
+def test_the_class_gives_every_process_its_defaults_which_the_session_overrides(calls: dict[str, Ended]) -> None:
+    defaults = seen(calls["defaults"])
+
+    assert (defaults["FROM_CLASS"], defaults["OVERRIDDEN"]) == ("the class", "by the session")
 
 
 @pytest.mark.parametrize("name", AWKWARD)

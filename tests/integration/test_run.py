@@ -235,6 +235,50 @@ def test_a_full_disk_behind_stdout_costs_no_outcome(tmp_path: Path) -> None:
     assert [path.read_text() for path in (tmp_path / "toolcall-artifacts").rglob("*") if path.is_file()] == ["kept\n"]
 
 
+def test_a_closed_stdout_is_refused_before_anything_runs(tmp_path: Path) -> None:
+    manifests = written(tmp_path, [*WORLD, a_call("never", "sh", "echo ran")])
+
+    closed = f'exec "{TOOLCALL}" run -o json "{manifests}" >&-'
+    result = subprocess.run(
+        ["sh", "-c", closed], cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False, timeout=60
+    )
+
+    assert (result.returncode, "standard output is closed" in result.stderr) == (2, True)
+    assert not (tmp_path / "toolcall-artifacts").exists()
+
+
+def test_finished_objects_that_cannot_be_printed_are_no_success(tmp_path: Path) -> None:
+    manifests = written(tmp_path, [*WORLD, a_call("fine", "sh", "echo kept")])
+    with Path("/dev/full").open("w") as full:
+        command = [TOOLCALL, "run", "-o", "json", manifests]
+        result = subprocess.run(
+            command, cwd=tmp_path, env=environment(), stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+
+    assert result.returncode == 1
+    assert "could not be printed: No space left on device" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_document_that_cannot_be_read_is_no_success(tmp_path: Path) -> None:
+    mistyped = manifest("Toolcall", "mistyped", {"session": "here", "tool": "sh"})
+
+    result = toolcall("run", written(tmp_path, [*WORLD, a_call("fine", "sh", "true"), mistyped]), cwd=tmp_path)
+
+    assert "fine  sh  Succeeded/ProcessExited" in result.stdout
+    assert (result.returncode, "error: kind" in result.stderr) == (1, True)
+
+
+def test_a_scratch_folder_that_a_tool_locked_is_removed_all_the_same(tmp_path: Path) -> None:
+    temporary = tmp_path / "tmp"
+    temporary.mkdir(mode=0o777)
+    manifests = written(tmp_path, [*WORLD, a_call("locks", "sh", "mkdir -p a/b; touch a/b/c; chmod 000 a/b a")])
+
+    result = toolcall("run", manifests, cwd=tmp_path, env=environment(TMPDIR=str(temporary)))
+
+    assert (result.returncode, list(temporary.iterdir())) == (0, [])
+
+
 def test_a_run_leaves_its_artifacts_and_nothing_else(tmp_path: Path) -> None:
     temporary, home = tmp_path / "tmp", tmp_path / "home"
     temporary.mkdir()
@@ -257,7 +301,10 @@ def test_a_tool_cannot_write_outside_of_the_scratch_folder_nor_read_a_home(tmp_p
     home.mkdir()
     (home / "diary").write_text("dear diary")
     scratch = tmp_path / "scratch"
-    outside = [Path(folder, f"escaped-{os.getpid()}") for folder in (tmp_path, tempfile.gettempdir(), "/dev", "/var")]
+    outside = [
+        Path(folder, f"escaped-{os.getpid()}")
+        for folder in (tmp_path, tempfile.gettempdir(), "/dev", "/dev/shm", "/var")  # noqa: S108 (to be refused)
+    ]
     attempts = "; ".join([f"cat {home}/diary", *(f"echo x >{path}" for path in outside)])
 
     manifests = written(tmp_path, [*WORLD, a_call("attacker", "sh", attempts)])
@@ -271,7 +318,7 @@ def test_a_tool_cannot_write_outside_of_the_scratch_folder_nor_read_a_home(tmp_p
     assert not any(path.exists() for path in outside)
 
 
-@pytest.mark.parametrize(("number", "code"), ((signal.SIGINT, 130), (signal.SIGTERM, 143)))
+@pytest.mark.parametrize(("number", "code"), ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)))
 def test_a_signal_cancels_what_has_not_ended_and_kills_its_processes(
     tmp_path: Path, number: signal.Signals, code: int
 ) -> None:

@@ -9,17 +9,23 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
+import stamina
 
-from tests.fakes.sandbox import FakeSandbox, Script
+from tests.fakes.artifacts import FakeArtifacts
+from tests.fakes.sandbox import FakeSandbox, FakeSandboxes, Script
 from tests.unit.core import examples
 from tests.unit.stage import ECHO, SESSION, Stage, ending, says, until
 from toolcall_operator import errors, reconcile
+from toolcall_operator.api.base import ObjectMeta
+from toolcall_operator.api.spiceboxclass import SpiceboxClass
+from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.toolcall import ToolCall
+from toolcall_operator.api.toolcallstatus import Dispatch, ToolCallStatus
 from toolcall_operator.core import conditions, status, validation
 from toolcall_operator.core.outcomes import Cause, ExecRequest
 from toolcall_operator.core.reasons import Reason
 from toolcall_operator.core.validation import World
-from toolcall_operator.ports import Execution
+from toolcall_operator.ports import Execution, Sandbox
 from toolcall_operator.reconcile import Stop
 
 UID = examples.call().metadata.uid
@@ -155,7 +161,7 @@ async def test_a_lost_sandbox_is_never_a_success_and_what_arrived_is_kept() -> N
 
 async def test_a_call_that_another_life_of_the_sandbox_claimed_is_not_started_again() -> None:
     stage = Stage().runs(says())
-    claimed = await claim_of(stage, boot_id="an-earlier-boot")
+    claimed = claim_of(stage, boot_id="an-earlier-boot")
 
     call = await stage.carry(claimed)
 
@@ -165,7 +171,7 @@ async def test_a_call_that_another_life_of_the_sandbox_claimed_is_not_started_ag
 
 async def test_a_claimed_call_is_taken_over_with_its_real_exit_code() -> None:
     stage = Stage().runs(says(b"kept\n", code=7))
-    claimed = await claim_of(stage, boot_id=stage.sandbox.boot_id)
+    claimed = claim_of(stage, boot_id=stage.sandbox.boot_id)
     async with stage.sandbox.start(request_of(stage)):  # the operator that claimed it started it, and died
         pass
 
@@ -177,7 +183,7 @@ async def test_a_claimed_call_is_taken_over_with_its_real_exit_code() -> None:
 
 async def test_the_timeout_counts_from_the_claim() -> None:
     stage = Stage().runs(says())
-    claimed = await claim_of(stage, boot_id=stage.sandbox.boot_id)
+    claimed = claim_of(stage, boot_id=stage.sandbox.boot_id)
     stage.now += timedelta(seconds=50)
 
     await stage.carry(claimed)
@@ -294,6 +300,85 @@ async def test_a_call_that_waits_for_its_turn_shows_it_and_can_be_canceled(monke
     assert ending(call) == ("Canceled", "UserCancel", None)
 
 
+async def test_a_claimed_call_that_was_canceled_meanwhile_is_reached_and_ended() -> None:
+    stage, stop = Stage().runs(says(lasts=None)), Stop()
+    claimed = claim_of(stage, boot_id=stage.sandbox.boot_id)
+    async with stage.sandbox.start(request_of(stage)):
+        pass
+    stop.ask(Reason.USER_CANCEL)
+
+    call = await stage.carry(claimed, stop=stop)
+
+    assert (ending(call), stage.sandbox.killed) == (("Canceled", "UserCancel", None), [UID])
+
+
+async def test_a_claimed_call_that_was_canceled_before_its_start_does_not_start() -> None:
+    stage, stop = Stage().runs(says()), Stop()
+    claimed = claim_of(stage, boot_id=stage.sandbox.boot_id)
+    stop.ask(Reason.USER_CANCEL)
+
+    call = await stage.carry(claimed, stop=stop)
+
+    assert (ending(call), stage.sandbox.started) == (("Canceled", "UserCancel", None), [])
+
+
+async def test_a_call_that_somebody_started_without_a_claim_is_not_started_again() -> None:
+    stage = Stage().runs(says())
+    running = examples.call(status=ToolCallStatus(started_at=stage.now - timedelta(seconds=1)))
+
+    call = await stage.carry(running)
+
+    assert (ending(call), stage.sandbox.started) == (("Failed", "TransportLost", None), [])
+
+
+async def test_a_claimed_call_whose_sandbox_is_gone_when_it_is_opened_says_so() -> None:
+    stage = Stage().runs(says())
+    claimed = claim_of(stage, boot_id=stage.sandbox.boot_id)
+
+    class Gone(FakeSandboxes):
+        @asynccontextmanager
+        async def open(self, session: SpiceboxSession, session_class: SpiceboxClass) -> AsyncIterator[Sandbox]:
+            self.opened.append(f"{session.metadata.name} of {session_class.metadata.name}")
+            if self.opened:
+                raise errors.SandboxLost(Reason.SANDBOX_GONE, "the pod is gone")
+            yield self.of(SESSION)
+
+    stage.ports = replace(stage.ports, sandboxes=Gone())
+
+    assert ending(await stage.carry(claimed)) == ("Failed", "SandboxGone", None)
+
+
+async def test_a_bug_after_the_start_leaves_no_process_behind() -> None:
+    class Broken(FakeArtifacts):
+        async def put(self, key: str, body: AsyncIterator[bytes]) -> str:
+            raise RuntimeError(f"a bug at {key}: {body}")
+
+    stage = Stage().runs(says(lasts=None))
+    stage.ports = replace(stage.ports, artifacts=Broken())
+
+    call = await stage.carry()
+
+    assert (ending(call), stage.sandbox.killed) == (("Failed", "ReconcileFailed", None), [UID])
+
+
+async def test_the_budget_for_a_fault_ends_and_counts_from_the_first_fault() -> None:
+    stage = Stage().runs(says(lasts=0.4))
+    stage.ports = replace(stage.ports, fault_budget=timedelta(seconds=0.3))
+    stage.artifacts.failures = 1
+
+    with stamina.set_testing(False):
+        assert ending(await stage.carry()) == ("Succeeded", "ProcessExited", 0)
+        assert stage.artifacts.failures == 0
+        assert len(stage.artifacts.stored) == 1
+
+        stage.sandboxes.unavailable = 1000
+        began = asyncio.get_running_loop().time()
+        call = await stage.carry(examples.call().model_copy(update={"metadata": another()}))
+
+    assert ending(call) == ("Failed", "ReconcileFailed", None)
+    assert 0.3 <= asyncio.get_running_loop().time() - began < 5
+
+
 async def test_output_that_a_store_did_not_take_is_stored_from_its_first_byte_again() -> None:
     stage = Stage().runs(says(b"whole", code=7))
     stage.artifacts.failures = 2
@@ -342,25 +427,20 @@ async def test_a_process_that_never_came_to_be_names_its_command() -> None:
     assert "/bin/echo" in finished.message
 
 
-async def claim_of(stage: Stage, boot_id: str) -> ToolCall:
+def claim_of(stage: Stage, boot_id: str) -> ToolCall:
     """The example's call as an operator left it that died right after its claim."""
-    await stage.carry()
-    dispatch = stage.cluster.reported[0].dispatch
-    assert dispatch is not None
-    claimed = stage.cluster.reported[0].model_copy(
-        update={"dispatch": dispatch.model_copy(update={"boot_id": boot_id})}
-    )
-    behaviour = stage.sandbox.behaviours
-    stage.sandboxes.sandboxes.clear()
-    stage.artifacts.stored.clear()
-    stage.sandboxes.of(SESSION).behaviours = behaviour
-    return examples.call(status=claimed)
+    dispatch = Dispatch(boot_id=boot_id, operator="an earlier one", epoch=0, at=stage.now)
+    return examples.call(status=status.started(examples.call(), plan_of(stage), dispatch, stage.now))
 
 
 def request_of(stage: Stage) -> ExecRequest:
+    return plan_of(stage).request
+
+
+def plan_of(stage: Stage) -> validation.Plan:
     planned = validation.plan(examples.call(), stage.world)
     assert isinstance(planned, validation.Plan)
-    return planned.request
+    return planned
 
 
 def test_the_first_reason_to_stop_stays() -> None:
@@ -376,3 +456,7 @@ def test_a_waiting_call_is_not_finished() -> None:
     waiting = status.waiting(examples.call(), status.Waiting.QUEUED, "in line", examples.NOW)
 
     assert not status.is_finished(examples.call(status=waiting))
+
+
+def another() -> ObjectMeta:
+    return examples.call().metadata.model_copy(update={"uid": "4f1c1a1e-0000-4000-8000-000000000009"})

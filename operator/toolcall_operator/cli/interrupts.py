@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM during a run: the first cancels the calls, the second gives up waiting for them."""
+"""SIGINT, SIGTERM and SIGHUP during a run: the first cancels the calls, the second gives up waiting for them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Self
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupts:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from toolcall_operator.core.conditions import ConditionType, find
 from toolcall_operator.local import place
 from toolcall_operator.local.cluster import FileCluster
 from toolcall_operator.local.expectations import Verdict
+from toolcall_operator.local.findings import Level
 
 
 def before(cluster: FileCluster, artifacts: Path) -> list[str]:
@@ -23,6 +25,21 @@ def before(cluster: FileCluster, artifacts: Path) -> list[str]:
         if entry.call is not None and entry.end is not None
     ]
     return [place.NOT_A_SANDBOX, *fields, f"output is kept below {artifacts}", *ended, *map(str, cluster.findings)]
+
+
+def after(cluster: FileCluster) -> list[str]:
+    """What went missing although calls came to their ends."""
+    return [
+        f"{entry.name}: {missing.message}"
+        for entry in cluster.entries
+        if entry.status and (missing := find(entry.status.conditions, ConditionType.OUTPUTS_HARVESTED))
+    ]
+
+
+def is_whole(cluster: FileCluster) -> bool:
+    """Whether every document could be read and all output was kept."""
+    unread = any(finding.level is Level.ERROR for finding in cluster.findings)
+    return not unread and not after(cluster)
 
 
 def verdicts(judged: Sequence[Verdict]) -> list[str]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import click
 import yaml
 
 from toolcall_operator.local.entries import Entry
@@ -15,6 +17,17 @@ def rendered(entries: Iterable[Entry], form: str) -> str:
     """The calls as one document in this form."""
     items = [entry.to_manifest() for entry in entries]
     return FORMS[form]({"apiVersion": "v1", "kind": "List", "items": items})
+
+
+def printed(text: str) -> bool:
+    """Print on standard output, whole; otherwise say on stderr why not."""
+    try:
+        click.echo(text, nl=False)
+    except OSError as error:
+        click.echo(f"Error: the finished objects could not be printed: {error.strerror}", err=True)
+        sys.stdout = None  # what is left in its buffer would fail once more at the end of the program
+        return False
+    return True
 
 
 def _json(document: Mapping[str, Any]) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -41,9 +42,10 @@ A call whose status says that it has ended is not run again.
 
 \b
 Exit code: 0  every call succeeded (with --expect: ended as expected)
-           1  some call did not
+           1  some call did not; a document could not be read; or output could
+              not be kept
            2  nothing was run: no ToolCall, an unreadable file, no supervisor
-         130  Ctrl-C (143: SIGTERM): calls that had not ended were canceled
+         130  Ctrl-C (143 SIGTERM, 129 hang-up): unfinished calls were canceled
 """
 
 
@@ -99,10 +101,11 @@ def run(files: tuple[str, ...], **chosen: Any) -> None:  # noqa: ANN401 (the fie
     for note in notes.before(cluster, options.artifacts.absolute()):
         click.echo(f"note: {note}", err=True)
     signaled = watched(cluster, binary, options)
-    if options.form:
-        click.echo(output.rendered(cluster.entries, options.form), nl=False)
+    printed = options.form is None or output.printed(output.rendered(cluster.entries, options.form))
+    for note in notes.after(cluster):
+        click.echo(f"note: {note}", err=True)
     code = judged(cluster, options)
-    sys.exit(code if signaled is None else signaled)
+    sys.exit(signaled if signaled is not None else code or (not printed))
 
 
 def loaded(files: tuple[str, ...]) -> FileCluster:
@@ -158,19 +161,31 @@ def scratch_folder(options: Options) -> Iterator[Path]:
         yield folder
     finally:
         if options.scratch is None and not options.keep:
-            shutil.rmtree(folder, ignore_errors=True)
+            removed(folder)
         elif options.keep:
             click.echo(f"note: the scratch folder {folder} is kept", err=True)
+
+
+def removed(folder: Path) -> None:
+    """Remove the folder, also when tools have locked parts of it; say so if something stays."""
+    shutil.rmtree(folder, ignore_errors=True)
+    for where, names, _ in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                Path(where, name).chmod(0o700, follow_symlinks=False)
+    shutil.rmtree(folder, ignore_errors=True)
+    if folder.exists():
+        click.echo(f"note: the scratch folder {folder} could not be removed", err=True)
 
 
 def judged(cluster: FileCluster, options: Options) -> int:
     """The exit code of a run that came to its end."""
     if not options.expect:
-        return 0 if all(entry.succeeded for entry in cluster.entries) else 1
+        return 0 if notes.is_whole(cluster) and all(entry.succeeded for entry in cluster.entries) else 1
     verdicts = expectations.judged(cluster.entries)
     for text in notes.verdicts(verdicts):
         click.echo(text, err=options.form is not None)
-    return 0 if all(verdict.holds for verdict in verdicts) else 1
+    return 0 if notes.is_whole(cluster) and all(verdict.holds for verdict in verdicts) else 1
 
 
 def now() -> datetime:

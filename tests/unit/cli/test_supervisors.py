@@ -10,9 +10,10 @@ from toolcall_operator.cli import supervisors
 from toolcall_operator.cli.refusal import Refusal
 
 
-def program(path: Path) -> Path:
+def program(path: Path, does: str = "echo 0.1.0") -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.touch(mode=0o755)
+    path.write_text(f"#!/bin/sh\n{does}\n")
+    path.chmod(0o755)
     return path
 
 
@@ -56,3 +57,17 @@ def test_one_that_is_set_and_is_no_program_is_not_passed_over(tmp_path: Path) ->
 
     with pytest.raises(Refusal, match="/missing is not an executable file"):
         supervisors.binary(tmp_path / "missing", tmp_path)
+
+
+@pytest.mark.parametrize("does", ("true", "echo hello", "echo 0.1.0; exit 1"))
+def test_a_program_that_is_no_supervisor_is_refused_before_anything_runs(tmp_path: Path, does: str) -> None:
+    with pytest.raises(Refusal, match="other is not a supervisor"):
+        supervisors.binary(program(tmp_path / "other", does))
+
+
+def test_a_file_that_cannot_be_executed_is_refused(tmp_path: Path) -> None:
+    broken = program(tmp_path / "broken")
+    broken.write_bytes(b"\x7fELF")
+
+    with pytest.raises(Refusal, match="broken cannot be run"):
+        supervisors.binary(broken)

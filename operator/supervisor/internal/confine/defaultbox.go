@@ -14,6 +14,9 @@ var private = []string{"/dev", "/work", "/workspace", "/tmp", "/run"}
 // Devices an ordinary program expects. /dev/pts is not among them: through it a tool wrote to, and read the keys of, a sibling's terminal.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}
 
+// sharedMemory is where programs keep shared memory and semaphores: in a pod the pod's own, on a user's machine everybody's.
+const sharedMemory = "/dev/shm"
+
 // resolved is where /etc/resolv.conf points to on machines that run systemd-resolved.
 const resolved = "/run/systemd/resolve"
 
@@ -21,7 +24,10 @@ const resolved = "/run/systemd/resolve"
 // A top-level folder that is, or holds, a hidden path is left out whole; the caller adds the call's own folders.
 func DefaultBox(hide []string) Box {
 	hidden := append(realPaths(hide), private...)
-	box := Box{Write: []string{"/dev/shm"}, Devices: devices}
+	box := Box{Devices: devices}
+	if !touches(sharedMemory, realPaths(hide)) {
+		box.Write = []string{sharedMemory}
+	}
 	for _, folder := range topLevel() {
 		if !touches(folder, hidden) {
 			box.Read = append(box.Read, folder)

@@ -102,13 +102,11 @@ class LocalSandboxes:
         scratch: Path,
         *,
         hide: Sequence[Path] = (),
-        env: Mapping[str, str] | None = None,
         patience: Patience | None = None,
     ) -> None:
         self._supervisor = supervisor
         self._scratch = scratch
         self._hide = tuple(hide)
-        self._env = env or {}
         self._patience = patience or Patience()
         self._supervisors: dict[tuple[str, str], asyncio.Task[LocalSupervisor]] = {}
 
@@ -138,7 +136,7 @@ class LocalSandboxes:
         wanted = LocalSandbox(
             supervisor=self._supervisor,
             root=self._scratch.joinpath(*name),
-            env=self._env,
+            env=session_class.spec.env_defaults,
             hide=self._hide,
             memory=session_class.spec.resources.memory,
         )

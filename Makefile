@@ -1,10 +1,10 @@
 # Everything a developer does here. The scripts are in hack/, each says in its first line what it does.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check crds bench clean supervisor bootstrap programs
+.PHONY: help demo test check crds bench cluster cluster-down clean supervisor bootstrap programs
 T ?=
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: bootstrap supervisor ## run examples/quickstart and judge every outcome
 	@.venv/bin/toolcall run --expect --artifacts build/artifacts examples/quickstart
@@ -23,6 +23,12 @@ bench: bootstrap ## measure speed and memory: a table, and bench.json
 
 supervisor: ## build build/supervisor
 	@hack/build supervisor
+
+cluster: ## have a Kubernetes cluster: eval "$(make -s cluster)"
+	@python3 -m hack.cluster up
+
+cluster-down: ## stop it, and leave nothing of it
+	@python3 -m hack.cluster down
 
 clean: ## remove what was built (not .venv)
 	rm -rf build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache bench.json

@@ -1,0 +1,246 @@
+"""Our kinds on a real API server: what it refuses and how it words it, and how kubectl shows them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.e2e.kubectl import Kubectl
+
+pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("crds")]
+
+ROOT = Path(__file__).resolve().parents[2]
+GROUP = "agentprimitives.authzed.com/v1alpha1"
+EXAMPLES = ROOT / "examples" / "quickstart"
+HASH = "0" * 64
+
+
+def manifest(kind: str, name: str, **spec: object) -> dict[str, Any]:
+    """A manifest of ours."""
+    return {"apiVersion": GROUP, "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+def toolcall(**spec: object) -> dict[str, Any]:
+    """A good ToolCall, but for what is given."""
+    return manifest("ToolCall", "call", **({"session": "demo", "tool": "echo"} | spec))
+
+
+def spiceboxclass(**spec: object) -> dict[str, Any]:
+    """A good SpiceboxClass, but for what is given."""
+    resources = {"cpu": "1", "memory": "1Gi", "ephemeralStorage": "1Gi"}
+    tools = [{"name": "echo", "command": ["echo"]}]
+    return manifest("SpiceboxClass", "class", **({"image": "image", "resources": resources, "tools": tools} | spec))
+
+
+def session(**spec: object) -> dict[str, Any]:
+    """A good SpiceboxSession, but for what is given."""
+    return manifest("SpiceboxSession", "session", **({"class": "class"} | spec))
+
+
+def source(**source: object) -> list[dict[str, Any]]:
+    """Credentials of one reference, whose place is given."""
+    return [{"source": {"type": "static", "namespace": "n", "name": "n", "key": "k"}, "inject": source}]
+
+
+REFUSED = {
+    "a mode there is none": (toolcall(mode="batch"), "spec.mode", 'Unsupported value: "batch"'),
+    "a duration in words": (toolcall(timeout="10 minutes"), "spec.timeout", "should match"),
+    "a duration of nothing": (toolcall(timeout="0s"), "spec.timeout", "must be more than 0s and at most 24h"),
+    "a duration of more than a day": (toolcall(timeout="25h"), "spec.timeout", "must be more than 0s and at most 24h"),
+    "too many arguments": (toolcall(args=["a"] * 1025), "spec.args", "must have at most 1024 items"),
+    "a negative time to live": (toolcall(ttlSecondsAfterFinished=-1), "spec.ttlSecondsAfterFinished", "greater than"),
+    "a call of no session": (toolcall(session=None), "spec.session", "Required value"),
+    "a name longer than a label": (toolcall(session="s" * 53), "spec.session", "Too long"),
+    "a field there is none": (toolcall(sesion="demo"), "spec.sesion", "unknown field"),
+    "a stream without the hash of its token": (toolcall(mode="stream"), "spec.streamTokenHash", "is required when"),
+    "a terminal without the hash of its token": (
+        toolcall(mode="interactive"),
+        "spec.streamTokenHash",
+        "is required when mode is stream or interactive",
+    ),
+    "a hash that is none": (toolcall(mode="stream", streamTokenHash="abc"), "spec.streamTokenHash", "should match"),
+    "an idle timeout of a call that no one types into": (
+        toolcall(idleTimeout="1m"),
+        "spec.idleTimeout",
+        "can be set only when mode is interactive",
+    ),
+    "a credential with two places": (
+        toolcall(credentials=source(envVar="A", header={"name": "B"})),
+        "spec.credentials[0].inject",
+        "exactly one of envVar and header",
+    ),
+    "a credential without a place": (
+        toolcall(credentials=source()),
+        "spec.credentials[0].inject",
+        "exactly one of envVar and header",
+    ),
+    "a tool that is two": (
+        spiceboxclass(tools=[{"name": "t", "command": ["t"], "service": {"name": "s", "path": "/"}}]),
+        "spec.tools[0]",
+        "exactly one of command, service and http",
+    ),
+    "a tool that is nothing": (
+        spiceboxclass(tools=[{"name": "t"}]),
+        "spec.tools[0]",
+        "exactly one of command, service and http",
+    ),
+    "a class that keeps too much output": (
+        spiceboxclass(limits={"outputBytes": "65Mi"}),
+        "spec.limits.outputBytes",
+        "must be at most 64Mi",
+    ),
+    "half an owner": (session(owner={"app": "a"}), "spec.owner", "needs either app and user, or issuer and subject"),
+}
+
+
+@pytest.mark.parametrize(("bad", "field", "why"), REFUSED.values(), ids=REFUSED.keys())
+def test_a_bad_manifest_is_refused_by_the_name_of_its_field(
+    kubectl: Kubectl, bad: dict[str, Any], field: str, why: str
+) -> None:
+    said = kubectl.refusal("create", "--dry-run=server", "--filename=-", stdin=json.dumps(bad))
+
+    assert field in said
+    assert why in said
+
+
+@pytest.mark.parametrize("good", (toolcall(mode="stream", streamTokenHash=HASH), spiceboxclass(), session()))
+def test_a_good_manifest_is_taken(kubectl: Kubectl, good: dict[str, Any]) -> None:
+    kubectl("create", "--dry-run=server", "--filename=-", stdin=json.dumps(good))
+
+
+@pytest.fixture
+def call(kubectl: Kubectl) -> Iterator[Kubectl]:
+    """One ToolCall, which the API server has taken."""
+    kubectl.apply(toolcall(args=["one"]))
+    yield kubectl
+    kubectl("delete", "toolcall", "call")
+
+
+def patch(**fields: object) -> tuple[str, ...]:
+    """The command that changes fields of the call's spec."""
+    return ("patch", "toolcall", "call", "--type=merge", f"--patch={json.dumps({'spec': fields})}")
+
+
+def patch_status(**fields: object) -> tuple[str, ...]:
+    """The command that changes fields of the call's status."""
+    document = json.dumps({"status": fields})
+    return ("patch", "toolcall", "call", "--type=merge", "--subresource=status", f"--patch={document}")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), (("tool", "other"), ("args", ["two"]), ("env", {"A": "b"}), ("timeout", "2m"))
+)
+def test_what_a_call_asks_for_cannot_be_changed(call: Kubectl, field: str, value: object) -> None:
+    said = call.refusal(*patch(**{field: value}))
+
+    assert f"spec.{field}" in said
+    assert f"{field} cannot be changed" in said
+
+
+def test_a_canceled_call_cannot_go_on(call: Kubectl) -> None:
+    call(*patch(cancel=True))
+
+    assert "spec.cancel" in call.refusal(*patch(cancel=False))
+    assert "spec.cancel" in call.refusal(*patch(cancel=None))
+
+
+def test_a_call_is_claimed_once(call: Kubectl) -> None:
+    def claim(boot: str) -> tuple[str, ...]:
+        dispatch = {"podName": "pod", "podUID": "1", "bootID": boot, "operator": "me", "epoch": 1}
+        return patch_status(dispatch=dispatch | {"at": "2026-01-01T00:00:00Z"})
+
+    call(*claim("first"))
+
+    assert "status.dispatch" in call.refusal(*claim("second"))
+    assert "status.dispatch" in call.refusal(*patch_status(dispatch=None))
+
+
+def test_a_finished_call_stays_finished(call: Kubectl) -> None:
+    call(*patch_status(finished=True))
+
+    assert "status.finished" in call.refusal(*patch_status(finished=False))
+    assert call("get", "toolcalls", "--field-selector=status.finished=true", "--output=name").split() == [
+        "toolcall.agentprimitives.authzed.com/call"
+    ]
+
+
+def test_columns_and_wait_show_how_a_call_ended(call: Kubectl) -> None:
+    now = "2026-01-01T00:00:00Z"
+    ended = {"status": "True", "reason": "NonZeroExit", "message": "exit code 7", "lastTransitionTime": now}
+    running = ended | {"type": "Running", "status": "False"}
+    call(*patch_status(finished=True, exitCode=7, conditions=[running, ended | {"type": "Finished"}]))
+
+    header, row = call("get", "toolcall", "call").splitlines()
+
+    assert header.split() == ["NAME", "SESSION", "TOOL", "STATUS", "EXIT", "AGE"]
+    assert row.split()[:5] == ["call", "demo", "echo", "NonZeroExit", "7"]
+    call("wait", "--for=condition=Finished", "toolcall/call", "--timeout=5s")
+
+
+def definitions() -> list[dict[str, Any]]:
+    """The committed CRDs."""
+    return [yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "crds").glob("*.yaml"))]
+
+
+@pytest.mark.parametrize("definition", definitions(), ids=lambda definition: definition["spec"]["names"]["singular"])
+def test_a_kind_goes_by_its_short_name_and_its_categories(kubectl: Kubectl, definition: dict[str, Any]) -> None:
+    names = definition["spec"]["names"]
+
+    for category in names["categories"]:
+        known = kubectl("api-resources", f"--categories={category}", "--no-headers").splitlines()
+        row = next(line.split() for line in known if line.startswith(f"{names['plural']} "))
+        assert row[1] == ",".join(names["shortNames"])
+    kubectl("get", names["shortNames"][0])
+
+
+@pytest.mark.parametrize("definition", definitions(), ids=lambda definition: definition["spec"]["names"]["singular"])
+@pytest.mark.parametrize("part", ("spec", "status"))
+def test_explain_tells_every_field(kubectl: Kubectl, definition: dict[str, Any], part: str) -> None:
+    told = kubectl("explain", f"{definition['spec']['names']['singular']}.{part}", "--recursive")
+
+    fields = told.partition("FIELDS:\n")[2].splitlines()
+    shown = [line.partition("\t")[0] for line in fields if "\t" in line]
+    version = definition["spec"]["versions"][0]
+    assert shown == list(tree(version["schema"]["openAPIV3Schema"]["properties"][part]))
+
+
+def tree(schema: dict[str, Any], indent: str = "  ") -> Iterator[str]:
+    """The names of all fields below a schema, as explain indents them."""
+    properties = schema.get("items", schema).get("properties", {})
+    for name, field in sorted(properties.items()):
+        yield f"{indent}{name}"
+        yield from tree(field, f"{indent}  ")
+
+
+@pytest.fixture(params=["--server-side", "--server-side=false"], ids=["server-side", "client-side"])
+def applied(request: pytest.FixtureRequest, kubectl: Kubectl) -> Iterator[tuple[Kubectl, str]]:
+    """The quickstart's manifests, applied in one of the two ways there are."""
+    files = f"--filename={EXAMPLES}"
+    kubectl("apply", request.param, "--recursive", files)
+    yield kubectl, request.param
+    kubectl("delete", "--recursive", files)
+
+
+def test_what_was_applied_does_not_differ(applied: tuple[Kubectl, str]) -> None:
+    kubectl, way = applied
+
+    assert kubectl("diff", way, "--recursive", f"--filename={EXAMPLES}") == ""
+
+
+def test_applying_again_changes_nothing(applied: tuple[Kubectl, str]) -> None:
+    kubectl, way = applied
+    before = [item["metadata"]["resourceVersion"] for item in kubectl.get("tc,sbxses,sbxcls")["items"]]
+
+    kubectl("apply", way, "--recursive", f"--filename={EXAMPLES}")
+
+    after = [item["metadata"]["resourceVersion"] for item in kubectl.get("tc,sbxses,sbxcls")["items"]]
+    assert before == after
+
+
+def test_the_crds_themselves_do_not_differ(cluster: Kubectl) -> None:
+    assert cluster("diff", "--server-side", f"--filename={ROOT / 'crds'}") == ""

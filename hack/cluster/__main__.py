@@ -21,7 +21,11 @@ def alone() -> Iterator[None]:
     """Let one such command work at a time."""
     layout.CACHE.mkdir(parents=True, exist_ok=True)
     with (layout.CACHE / "cluster.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("waiting for another such command")
+            fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 

@@ -8,13 +8,12 @@ import time
 from pathlib import Path
 
 from hack.cluster import layout
-from hack.cluster.say import say
+from hack.cluster.say import Impossible, say
 
 SOURCES = layout.HERE / "programs"
 
-MINUTES = {"kubernetes": "7 to 14", "kube-router": "2 to 5", "coredns": "4", "kind": "1"}
+MINUTES = {"kubernetes": "6 to 14", "kube-router": "2 to 5", "coredns": "4", "kind": "1"}
 """How long the first build of each takes, on 2 cores."""
-
 
 VERSION_PACKAGES = ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
 """Where Kubernetes' programs look for their version."""
@@ -42,11 +41,16 @@ def package(source: Path) -> str:
 
 
 def go(source: Path, *arguments: str) -> str:
-    """The output of `go` in a module."""
+    """The output of `go` in a module.
+
+    Raises:
+        Impossible: when it fails; the text is the end of what it says.
+    """
     environment = os.environ | {"CGO_ENABLED": "0"}
-    return subprocess.run(
-        ["go", *arguments], cwd=source, env=environment, check=True, stdout=subprocess.PIPE, text=True
-    ).stdout
+    done = subprocess.run(["go", *arguments], cwd=source, env=environment, check=False, capture_output=True, text=True)
+    if done.returncode:
+        raise Impossible(f"`go {arguments[0]}` failed in {source}:\n{done.stderr[-3000:]}")
+    return done.stdout
 
 
 def key(source: Path) -> str:

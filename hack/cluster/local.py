@@ -13,6 +13,8 @@ from hack.cluster.say import Impossible, say
 
 NODE = ("-m", "hack.cluster.node", str(layout.STATE))
 NAMESPACES = ("--pid", "--mount-proc", "--mount", "--net", "--ipc", "--uts")
+ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"}
+"""What the components find in their environment: nothing of the developer's, such as a proxy."""
 READY = layout.STATE / "ready"
 SETTINGS = layout.STATE / "settings.json"
 
@@ -97,6 +99,7 @@ def launch() -> None:
     launcher = subprocess.Popen(
         ["unshare", "--fork", "--kill-child", "--propagation=slave", *NAMESPACES, sys.executable, *NODE],
         cwd=layout.ROOT,
+        env=ENVIRONMENT,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -4,6 +4,7 @@ Nothing of the node outlives this process: with it the kernel ends every process
 holds its mounts, links and firewall rules any more.
 """
 
+import http.client
 import os
 import socket
 import ssl
@@ -19,8 +20,6 @@ from hack.cluster.components import Component
 
 PATIENCE = 90.0
 """Seconds a component has to become healthy."""
-
-ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"}
 
 
 class StartFailed(Exception):
@@ -70,7 +69,7 @@ def spawn(component: Component) -> int:
     """Start a component and note its pid; what it says is added to its log."""
     log = os.open(component.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     outputs = [(os.POSIX_SPAWN_DUP2, log, descriptor) for descriptor in (1, 2)]
-    pid = os.posix_spawnp(component.command[0], component.command, ENVIRONMENT, file_actions=outputs, setsid=True)
+    pid = os.posix_spawnp(component.command[0], component.command, os.environ, file_actions=outputs, setsid=True)
     os.close(log)
     Path(f"{layout.HOME}/pid/{component.name}").write_text(f"{pid}\n", encoding="ascii")
     return pid
@@ -85,7 +84,7 @@ def is_healthy(component: Component, context: ssl.SSLContext) -> bool:
         else:
             # The URLs are those of `components`, all of them http or https.
             urllib.request.urlopen(component.health, timeout=2, context=context).close()  # noqa: S310 - see above
-    except OSError:
+    except (OSError, http.client.HTTPException):
         return False
     return True
 

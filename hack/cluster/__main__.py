@@ -85,7 +85,7 @@ def arguments() -> argparse.Namespace:
         if command is image:
             added.add_argument("name", help="with registry and tag: toolcall.local/supervisor:local")
             added.add_argument("folder", type=Path, help="becomes the root of the image")
-            added.add_argument("entrypoint", nargs="*", help="what a container runs, when its pod does not say")
+            added.add_argument("entrypoint", nargs=argparse.REMAINDER, help="what a container of it runs")
     return parser.parse_args()
 
 

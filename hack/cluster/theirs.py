@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from hack.cluster import kubectl, layout
+from hack.cluster import bundle, kubectl, layout
 from hack.cluster.say import Impossible, say
 
 
@@ -17,19 +17,25 @@ def named() -> str | None:
 
 
 def up(kubeconfig: str) -> None:
-    """Return when the cluster answers.
+    """Return when the cluster answers. The image that tests use has to be there already.
 
     Raises:
         Impossible: when it does not.
     """
     if complaint := kubectl.complaint(kubeconfig):
         raise Impossible(f"the cluster of KUBECONFIG={kubeconfig} does not answer: {complaint}")
+    say(f"tests expect the image {bundle.named('busybox')} in it: any busybox will do")
 
 
 def load(archive: Path) -> None:
-    """Load an image with the command that the user names, which takes the archive as its last argument."""
+    """Load an image with the command that the user names, which takes the archive as its last argument.
+
+    Raises:
+        Impossible: when no command is named.
+    """
     command = os.environ.get("CLUSTER_LOAD")
     if not command:
-        say(f"not loaded: {archive.name}. Set CLUSTER_LOAD to a command that loads an image archive into your cluster")
-        return
+        raise Impossible(
+            "CLUSTER_LOAD names no command that loads an image archive into the cluster of your KUBECONFIG"
+        )
     subprocess.run([*shlex.split(command), archive], check=True, stdout=sys.stderr)

@@ -18,6 +18,27 @@ spec:
   timeout: 10 minutes
   argz: [x]
 """
+REFUSED = """\
+apiVersion: agentprimitives.authzed.com/v1alpha1
+kind: ToolCall
+metadata:
+  name: refused
+spec:
+  session: here
+  tool: sh
+  maxDuration: 1h
+  captureOutputs: [/work/out/a]
+  env:
+    API_KEY: a
+    DB_PASSWORD: b
+    9X: c
+    A-B: d
+"""
+
+
+def fields(told: str) -> list[str]:
+    """The fields that errors were told of."""
+    return [line.split(": error: ")[1].split(" ")[0] for line in told.splitlines()]
 
 
 def test_every_problem_is_told_with_file_line_and_field(tmp_path: Path) -> None:
@@ -60,9 +81,29 @@ def test_what_a_cluster_would_refuse_is_an_error_at_its_field(tmp_path: Path) ->
     result = toolcall("lint", written(tmp_path, [a_class(), a_session(), *calls]), cwd=tmp_path)
 
     assert result.returncode == 1
-    assert [line.split(": error: ")[1].split(" ")[0] for line in result.stdout.splitlines()] == [
-        "spec.env",
-        "spec.tool",
+    assert fields(result.stdout) == ["spec.env.API_KEY", "spec.tool"]
+
+
+def test_every_problem_of_a_call_that_can_be_read_is_told_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "call.yaml").write_text(REFUSED)
+    world = written(tmp_path, [a_class(), a_session()])
+
+    result = toolcall("lint", "call.yaml", world.name, cwd=tmp_path)
+
+    assert result.returncode == 1
+    unsupported = "asks for something that is not supported here"
+    unfit = "has a name that no process can be given: at most 256 letters, digits and _, no digit first"
+    telling = (
+        "has a name that suggests a secret; secrets do not belong in a ToolCall; "
+        "if it is none, its class can list it in allowedEnvNames"
+    )
+    assert result.stdout.splitlines() == [
+        f"call.yaml:8: error: spec.maxDuration {unsupported}",
+        f"call.yaml:9: error: spec.captureOutputs {unsupported}",
+        f"call.yaml:11: error: spec.env.API_KEY {telling}",
+        f"call.yaml:12: error: spec.env.DB_PASSWORD {telling}",
+        f'call.yaml:13: error: spec.env["9X"] {unfit}',
+        f"call.yaml:14: error: spec.env.A-B {unfit}",
     ]
 
 
@@ -85,7 +126,4 @@ def test_a_file_that_cannot_be_read_does_not_hide_the_faults_of_the_others(tmp_p
 def test_the_quickstart_has_only_the_two_faults_it_shows(tmp_path: Path) -> None:
     result = toolcall("lint", ROOT / "examples" / "quickstart", cwd=tmp_path)
 
-    assert [line.split(": error: ")[1].split(" ")[0] for line in result.stdout.splitlines()] == [
-        "spec.env",
-        "spec.tool",
-    ]
+    assert fields(result.stdout) == ["spec.env.API_KEY", "spec.tool"]

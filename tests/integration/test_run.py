@@ -250,7 +250,7 @@ def test_a_closed_stdout_is_refused_before_anything_runs(tmp_path: Path) -> None
 def test_finished_objects_that_cannot_be_printed_are_no_success(tmp_path: Path) -> None:
     manifests = written(tmp_path, [*WORLD, a_call("fine", "sh", "echo kept")])
     with Path("/dev/full").open("w") as full:
-        command = [TOOLCALL, "run", "-o", "json", manifests]
+        command: list[str | Path] = [TOOLCALL, "run", "-o", "json", manifests]
         result = subprocess.run(
             command, cwd=tmp_path, env=environment(), stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )

@@ -9,7 +9,6 @@ from pydantic import (
     ConfigDict,
     Field,
     PlainSerializer,
-    StrictBool,
     StrictStr,
     model_validator,
 )
@@ -61,18 +60,6 @@ class Observed(Model):
     model_config = ConfigDict(extra="ignore")
 
 
-class OwnerReference(Model):
-    """The object that this one belongs to and is deleted with."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    api_version: StrictStr
-    kind: StrictStr
-    name: StrictStr
-    uid: StrictStr
-    controller: StrictBool = False
-
-
 _Texts = Annotated[Mapping[StrictStr, StrictStr], AfterValidator(read_only), PlainSerializer(dict)]
 
 
@@ -89,9 +76,6 @@ class ObjectMeta(Model):
     annotations: _Texts = Field(default_factory=empty)
     creation_timestamp: Time | None = None
     deletion_timestamp: Time | None = None
-    resource_version: StrictStr = ""
-    owner_references: tuple[OwnerReference, ...] = ()
-    finalizers: tuple[StrictStr, ...] = ()
 
 
 class Manifest(Model):

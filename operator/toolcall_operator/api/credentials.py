@@ -6,7 +6,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from toolcall_operator.api.base import Model
 from toolcall_operator.api.schema import cel, refused, rules
-from toolcall_operator.api.types import EnvName, HeaderName, HeaderPrefix, Label, Line, Name, SecretKey, Url
+from toolcall_operator.api.types import EnvName, HeaderName, HeaderPrefix, Label, Name, OneLine, SecretKey, Url
 
 _ONE_OF = "needs exactly one of envVar and header"
 
@@ -52,7 +52,7 @@ class CredentialSource(Model):
     resource_server_url: Url | None = Field(
         default=None, description="The address of the server that guards the resource; for federated only."
     )
-    scopes: tuple[Line, ...] = Field(
+    scopes: tuple[OneLine, ...] = Field(
         default=(), max_length=64, description="The scopes the credential is asked for; for federated only."
     )
 

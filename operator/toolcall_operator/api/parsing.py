@@ -7,7 +7,6 @@ import difflib
 import functools
 import json
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,12 +14,13 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from toolcall_operator.api import structural
+from toolcall_operator.api import paths, structural
 from toolcall_operator.api.base import API_VERSION, Manifest
+from toolcall_operator.api.paths import Parts
+from toolcall_operator.api.schema import bytes_in
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.toolcall import ToolCall
-from toolcall_operator.api.types import bytes_in
 
 Parsed = ToolCall | SpiceboxClass | SpiceboxSession
 KINDS: Mapping[str, type[Parsed]] = {
@@ -31,10 +31,6 @@ KINDS: Mapping[str, type[Parsed]] = {
 LARGEST_SPEC = 1_258_291
 """1.2 MiB: the API server keeps at most 1.5 MiB of an object, and its status needs room."""
 
-Place = tuple[str | int, ...]
-
-_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,255}", re.ASCII)
-_LONGEST_NAME = 256
 _LIST_KINDS = frozenset({"List", *(f"{kind}List" for kind in KINDS)})
 
 
@@ -74,7 +70,7 @@ def documents(raw: object) -> Iterator[object]:
 
 def list_items(raw: object) -> Sequence[object] | None:
     """The items of a document that is a List; None for every other."""
-    if not isinstance(raw, Mapping) or raw.get("kind") not in _LIST_KINDS:
+    if not isinstance(raw, Mapping) or _text(raw.get("kind")) not in _LIST_KINDS:
         return None
     items = raw.get("items")
     return items if isinstance(items, list | tuple) else None
@@ -91,7 +87,7 @@ def parse(raw: object) -> Parsed:
     model = KINDS.get(_text(raw.get("kind")))
     problems = dict(_head(raw))
     if model is None:
-        raise Malformed([_problem(place, message) for place, message in problems.items()], *_names(raw))
+        raise Malformed([_problem(parts, message) for parts, message in problems.items()], *_names(raw))
     parsed = _validated(model, raw)
     problems |= dict(_size(raw))
     if isinstance(parsed, dict):
@@ -99,18 +95,18 @@ def parse(raw: object) -> Parsed:
     elif not problems:
         return parsed
     ordered = sorted(problems.items(), key=lambda item: _rank(raw, item[0]))
-    raise Malformed([_problem(place, message) for place, message in ordered], *_names(raw))
+    raise Malformed([_problem(parts, message) for parts, message in ordered], *_names(raw))
 
 
-def _validated(model: type[Parsed], raw: Mapping[str, Any]) -> Parsed | dict[Place, str]:
-    """The object, or every problem by its place. What pydantic raised goes no further: it holds the values."""
+def _validated(model: type[Parsed], raw: Mapping[str, Any]) -> Parsed | dict[Parts, str]:
+    """The object, or every problem by where it is. What pydantic raised goes no further: it holds the values."""
     try:
         return model.model_validate({**raw, "apiVersion": API_VERSION}, by_alias=True, by_name=False)
     except ValidationError as error:
-        return {_place(detail): _message(detail, model) for detail in error.errors(include_url=False)}
+        return {_parts(detail): _message(detail, model) for detail in error.errors(include_url=False)}
 
 
-def _head(raw: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+def _head(raw: Mapping[str, Any]) -> Iterator[tuple[Parts, str]]:
     """What is wrong with the two fields that say what a document is."""
     for field, allowed in (("apiVersion", [API_VERSION]), ("kind", list(KINDS))):
         if raw.get(field) is None:
@@ -119,7 +115,7 @@ def _head(raw: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
             yield (field,), f"must be {' or '.join(allowed)}"
 
 
-def _size(raw: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+def _size(raw: Mapping[str, Any]) -> Iterator[tuple[Parts, str]]:
     """Whether the spec is larger than the API server could keep."""
     try:
         size = bytes_in(json.dumps(raw.get("spec"), ensure_ascii=False, separators=(",", ":")))
@@ -137,37 +133,24 @@ def _names(raw: Mapping[str, Any]) -> tuple[str, str]:
     """The kind and name of a document, as far as they can be read."""
     metadata = raw.get("metadata")
     name = metadata.get("name") if isinstance(metadata, Mapping) else ""
-    return _text(raw.get("kind"))[:_LONGEST_NAME], _text(name)[:_LONGEST_NAME]
+    return _text(raw.get("kind"))[: paths.LONGEST_NAME], _text(name)[: paths.LONGEST_NAME]
 
 
 # Where ----------------------------------------------------------------------------------------------------------------
-def _place(detail: ErrorDetails) -> Place:
-    """The place of an error, as names and positions in the document."""
+def _parts(detail: ErrorDetails) -> Parts:
+    """Where an error is."""
     return tuple(part for part in detail["loc"] if part != "[key]")
 
 
-def _problem(place: Place, message: str) -> Problem:
-    return Problem(path_of(place), message)
+def _problem(parts: Parts, message: str) -> Problem:
+    return Problem(paths.written(parts), message)
 
 
-def path_of(place: Place) -> str:
-    """A place in writing: ``spec.args[3]``; a name that is not a plain word is quoted, ``spec.env["a.b"]``."""
-    path = ""
-    for part in place:
-        if isinstance(part, int):
-            path += f"[{part}]"
-        elif _PLAIN_NAME.fullmatch(part):
-            path += f".{part}" if path else part
-        else:
-            path += f"[{json.dumps(part[:_LONGEST_NAME])}]"
-    return path
-
-
-def _rank(raw: Mapping[str, Any], place: Place) -> list[float]:
-    """Where a place comes in the document; what is missing comes after its siblings."""
+def _rank(raw: Mapping[str, Any], parts: Parts) -> list[float]:
+    """How far down the document these parts lead; what is missing comes after its siblings."""
     rank: list[float] = []
     here: object = raw
-    for part in place:
+    for part in parts:
         if isinstance(here, Mapping):
             rank.append(list(here).index(part) if part in here else math.inf)
             here = here.get(part)
@@ -202,7 +185,7 @@ def _message(detail: ErrorDetails, model: type[Manifest]) -> str:
     """What is allowed where an error was found."""
     kind = detail["type"]
     if kind == "extra_forbidden":
-        return _unknown(_place(detail), model)
+        return _unknown(_parts(detail), model)
     if kind == "string_type" and "[key]" in detail["loc"]:
         kind = "invalid_key"
     if kind == "string_type":
@@ -213,13 +196,15 @@ def _message(detail: ErrorDetails, model: type[Manifest]) -> str:
     return _MESSAGES.get(kind, "is not valid").format(**detail.get("ctx", {}))
 
 
-def _unknown(place: Place, model: type[Manifest]) -> str:
+def _unknown(parts: Parts, model: type[Manifest]) -> str:
     """What to say of a field that does not exist: which one may have been meant."""
     node = _schema(model)
-    for part in place[:-1]:
+    for part in parts[:-1]:
         node = node.get("properties", {}).get(part) or node.get("items") or node.get("additionalProperties") or {}
     known = {name.lower(): name for name in node.get("properties", {})}
-    near = difflib.get_close_matches(str(place[-1])[:_LONGEST_NAME].lower().replace("_", ""), known, n=1, cutoff=0.75)
+    near = difflib.get_close_matches(
+        str(parts[-1])[: paths.LONGEST_NAME].lower().replace("_", ""), known, n=1, cutoff=0.75
+    )
     return f"is not a known field; did you mean {known[near[0]]}?" if near else "is not a known field"
 
 

@@ -13,8 +13,12 @@ from pydantic_core import CoreSchema, core_schema
 from toolcall_operator.api.schema import RULES, cel, refused
 
 PATTERN = r"^[+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$"
+CPU_PATTERN = r"^[+]?(([0-9]+(\.[0-9]{0,3})?|\.[0-9]{1,3})([KMGTPE]i|[kMGTPE]|[eE][+]?[0-9]{1,2})?|[0-9]+m)$"
+"""No more digits than make whole thousandths."""
 LONGEST_TEXT = 32
-LARGEST = 2**63 - 1
+MOST_BYTES = 4 * 1024**5
+MOST_CPU = 1_000_000 * 1000
+"""Bounds that no sandbox comes near, below which every reader of a manifest counts exactly."""
 
 _FORM = re.compile(
     r"[+]?(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?P<suffix>[KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?", re.ASCII
@@ -26,13 +30,19 @@ _FACTORS = {"": Fraction(1), **_BINARY, **_DECIMAL, **_SMALL}
 
 
 def parse_bytes(value: str | int) -> int:
-    """A whole number of bytes; ValueError names the text when it is none."""
-    return _whole(value, Fraction(1), "a whole number of bytes")
+    """A whole number of bytes, at most 4Pi; ValueError says what is wrong, and names the text when it is short."""
+    amount = exact(value)
+    if amount.denominator != 1:
+        raise ValueError(f"must be a whole number of bytes, not {value!r}")
+    return _within(amount, MOST_BYTES, "4Pi")
 
 
 def parse_cpu(value: str | int) -> int:
-    """Thousandths of a CPU; ValueError names the text when it is finer than that."""
-    return _whole(value, Fraction(1000), "no finer than 1m (a thousandth of a CPU)")
+    """Thousandths of a CPU, at most a million CPUs; ValueError says what is wrong."""
+    amount = exact(value) * 1000
+    if isinstance(value, str) and not re.fullmatch(CPU_PATTERN, value, re.ASCII):
+        raise ValueError(f"must be no finer than 1m (a thousandth of a CPU), as in 500m or 1.5, not {value!r}")
+    return _within(amount, MOST_CPU, "1000000")
 
 
 def render_bytes(count: int) -> str:
@@ -48,16 +58,14 @@ def render_cpu(thousandths: int) -> str:
     return f"{thousandths}m" if thousandths % 1000 else str(thousandths // 1000)
 
 
-def _whole(value: str | int, scale: Fraction, words: str) -> int:
-    amount = _exact(value) * scale
-    if amount.denominator != 1:
-        raise ValueError(f"must be {words}, not {value!r}")
-    if not 0 <= amount <= LARGEST:
-        raise ValueError(f"must be at least 0 and below 8Ei, not {value!r}")
+def _within(amount: Fraction, most: int, words: str) -> int:
+    if not 0 <= amount <= most:
+        raise ValueError(f"must be at least 0 and at most {words}")
     return int(amount)
 
 
-def _exact(value: str | int) -> Fraction:
+def exact(value: str | int) -> Fraction:
+    """The amount itself; ValueError when the text is no quantity."""
     if isinstance(value, int):
         return Fraction(value)
     form = _FORM.fullmatch(value) if len(value) <= LONGEST_TEXT else None
@@ -94,10 +102,10 @@ class AtMost:
         return core_schema.no_info_after_validator_function(self._check, inner, serialization=way_back)
 
     def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """The same check as a rule."""
-        text = render_bytes(self.limit)
-        rule = f"type(self) == int ? self <= {self.limit} : quantity(self).compareTo(quantity('{text}')) <= 0"
-        return {**handler(core), RULES: [cel(rule, self._words)]}
+        """The same check as a rule, besides those of the type."""
+        drawn, text = handler(core), render_bytes(self.limit)
+        rule = f"type(self) == int || quantity(self).compareTo(quantity('{text}')) <= 0"
+        return {**drawn, "maximum": self.limit, RULES: [*drawn[RULES], cel(rule, self._words)]}
 
     @property
     def _words(self) -> str:
@@ -109,14 +117,46 @@ class AtMost:
         return count
 
 
-_SCHEMA = WithJsonSchema({"x-kubernetes-int-or-string": True, "maxLength": LONGEST_TEXT, "pattern": PATTERN})
+def _schema(pattern: str, most: int, *rules: dict[str, str]) -> WithJsonSchema:
+    """What the API server is told: numbers within bounds, or text that follows a pattern and the rules."""
+    return WithJsonSchema(
+        {
+            "x-kubernetes-int-or-string": True,
+            "minimum": 0,
+            "maximum": most,
+            "maxLength": LONGEST_TEXT,
+            "pattern": pattern,
+            RULES: list(rules),
+        }
+    )
+
+
+# Quantities are compared exactly, but made whole only by way of a float, which up to 4Pi holds every whole number.
+_WHOLE = "quantity(self).sub(int(quantity(self).asApproximateFloat() + 0.5)).compareTo(quantity('0')) == 0"
 
 Bytes = Annotated[
-    int, BeforeValidator(lambda value: _from_manifest(value, parse_bytes)), PlainSerializer(render_bytes), _SCHEMA
+    int,
+    BeforeValidator(lambda value: _from_manifest(value, parse_bytes)),
+    PlainSerializer(render_bytes),
+    _schema(
+        PATTERN,
+        MOST_BYTES,
+        cel(
+            f"type(self) == int || (quantity(self).compareTo(quantity('4Pi')) <= 0 && {_WHOLE})",
+            "must be a whole number of bytes, at most 4Pi",
+        ),
+    ),
 ]
 """A number of bytes."""
 
 Cpu = Annotated[
-    int, BeforeValidator(lambda value: _from_manifest(value, parse_cpu)), PlainSerializer(render_cpu), _SCHEMA
+    int,
+    BeforeValidator(lambda value: _from_manifest(value, parse_cpu)),
+    PlainSerializer(render_cpu),
+    _schema(
+        CPU_PATTERN,
+        MOST_CPU // 1000,
+        cel("type(self) == int || quantity(self).compareTo(quantity('1000000')) <= 0", "must be at most 1000000"),
+    ),
 ]
 """Thousandths of a CPU. A number given to a constructor counts CPUs, as in a manifest: ``"500m"``, not ``500``."""

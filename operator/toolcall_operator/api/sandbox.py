@@ -6,7 +6,7 @@ from pydantic import Field
 
 from toolcall_operator.api.base import Model
 from toolcall_operator.api.quantities import Bytes, Cpu
-from toolcall_operator.api.schema import KeyedBy, in_schema
+from toolcall_operator.api.schema import Distinct, KeyedBy
 from toolcall_operator.api.types import (
     AbsolutePath,
     Count32,
@@ -15,8 +15,9 @@ from toolcall_operator.api.types import (
     FreeForm,
     Label,
     Labels,
-    Line,
     Name,
+    OneLine,
+    Pids,
     empty,
 )
 
@@ -61,7 +62,7 @@ class Network(Model):
         default="none",
         description="none: nothing. allowlist: names are resolved and the listed ports of the outside reached.",
     )
-    allowed_hosts: tuple[Line, ...] = Field(default=(), max_length=256, description="The hosts that may be reached.")
+    allowed_hosts: tuple[OneLine, ...] = Field(default=(), max_length=256, description="The hosts that may be reached.")
 
 
 class Resources(Model):
@@ -70,7 +71,7 @@ class Resources(Model):
     cpu: Cpu = Field(description="How many CPUs it may use, such as 500m or 2.")
     memory: Bytes = Field(description="How much memory it may use.")
     ephemeral_storage: Bytes = Field(description="How much of the node's disk it may use.")
-    pids_limit: Annotated[Count64, Field(ge=1)] = Field(default=64, description="How many processes one call may have.")
+    pids_limit: Pids = Field(default=64, description="How many processes one call may have.")
     tmp_size: Bytes = Field(default=50 * MiB, description="The size of /tmp.")
     work_size: Bytes = Field(default=100 * MiB, description="The size of /work.")
     cache_size: Bytes = Field(default=2 * GiB, description="The size of the cache volume.")
@@ -80,7 +81,7 @@ class WarmPool(Model):
     """Sandboxes that are started before anyone asks for them."""
 
     replicas: Count32 = Field(default=0, description="How many wait in each namespace.")
-    namespaces: Annotated[tuple[Label, ...], in_schema(**{"x-kubernetes-list-type": "set"})] = Field(
+    namespaces: Annotated[tuple[Label, ...], Distinct()] = Field(
         default=(), max_length=256, description="The namespaces in which they wait."
     )
 
@@ -96,11 +97,11 @@ class Sandbox(Model):
 class Toleration(Model):
     """A taint of nodes that the pod puts up with."""
 
-    key: Line | None = Field(default=None, description="The taint's key. Absent: every key.")
+    key: OneLine | None = Field(default=None, description="The taint's key. Absent: every key.")
     operator: Literal["Exists", "Equal"] = Field(
         default="Equal", description="How key and value are compared with the taint."
     )
-    value: Line | None = Field(default=None, description="The taint's value, for Equal.")
+    value: OneLine | None = Field(default=None, description="The taint's value, for Equal.")
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = Field(
         default=None, description="The taint's effect. Absent: every effect."
     )

@@ -5,17 +5,17 @@ from typing import Literal
 from pydantic import Field
 
 from toolcall_operator.api.base import Model
-from toolcall_operator.api.types import Labels, Line, empty
+from toolcall_operator.api.types import Labels, OneLine, empty
 
 
 class Requirement(Model):
     """One demand on a label."""
 
-    key: Line = Field(description="The label.")
+    key: OneLine = Field(description="The label.")
     operator: Literal["In", "NotIn", "Exists", "DoesNotExist"] = Field(
         description="How the label is compared with values."
     )
-    values: tuple[Line, ...] = Field(default=(), max_length=64, description="The values, for In and NotIn.")
+    values: tuple[OneLine, ...] = Field(default=(), max_length=64, description="The values, for In and NotIn.")
 
 
 class LabelSelector(Model):

@@ -8,10 +8,10 @@ from pydantic import AfterValidator, Field, PlainSerializer, StrictBool, StrictS
 
 from toolcall_operator.api.base import Manifest, Model, ObjectMeta, Observed
 from toolcall_operator.api.conditions import Condition
-from toolcall_operator.api.durations import Duration, UpToTenMinutes
+from toolcall_operator.api.durations import Duration, UpToAWeek, UpToTenMinutes
 from toolcall_operator.api.quantities import AtMost, Bytes
 from toolcall_operator.api.sandbox import GiB, MiB, Mount, Network, PodSettings, PrivateVolume, Resources, Sandbox
-from toolcall_operator.api.schema import KeyedBy, in_schema
+from toolcall_operator.api.schema import Distinct, KeyedBy, in_schema
 from toolcall_operator.api.selectors import LabelSelector
 from toolcall_operator.api.tools import Tool
 from toolcall_operator.api.types import (
@@ -29,7 +29,6 @@ from toolcall_operator.api.types import (
 
 _SECTION = in_schema(default={})
 """On a part whose fields all have defaults: the API server fills them in also where the part itself is left out."""
-_SET = in_schema(**{"x-kubernetes-list-type": "set"})
 
 
 class ToolspecRef(Model):
@@ -127,18 +126,18 @@ class SpiceboxClassSpec(Model):
     limits: Annotated[Limits, _SECTION] = Field(
         default_factory=Limits, description="How much calls may produce and take in."
     )
-    allowed_env_names: Annotated[tuple[EnvName, ...], _SET] = Field(
+    allowed_env_names: Annotated[tuple[EnvName, ...], Distinct()] = Field(
         default=(), max_length=256, description="Names of variables that calls may set although they look like secrets."
     )
-    termination_grace_period: Duration = Field(
+    termination_grace_period: UpToAWeek = Field(
         default=timedelta(seconds=5),
-        description="How long processes have between being asked to stop and being killed.",
+        description="How long processes have between being asked to stop and being killed. At most 168h.",
     )
     allowed_namespaces: LabelSelector | None = Field(
         default=None,
         description="The labels of namespaces that may start sessions of the class. Absent: all namespaces.",
     )
-    writable_paths: Annotated[tuple[AbsolutePath, ...], _SET] = Field(
+    writable_paths: Annotated[tuple[AbsolutePath, ...], Distinct()] = Field(
         default=(),
         max_length=64,
         description="Folders that tools may write to, besides /workspace, /work/out, /tmp and the private volumes.",

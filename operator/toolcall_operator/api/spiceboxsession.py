@@ -8,10 +8,10 @@ from toolcall_operator.api.base import Manifest, Model, ObjectMeta, Observed
 from toolcall_operator.api.conditions import Condition
 from toolcall_operator.api.durations import Duration
 from toolcall_operator.api.sandbox import Mount
-from toolcall_operator.api.schema import KeyedBy, Text, cel, in_schema, refused, rules, unchanging
+from toolcall_operator.api.schema import Distinct, KeyedBy, Text, cel, refused, rules, unchanging
 from toolcall_operator.api.spiceboxclass import SpiceboxClassSpec, ToolspecRef
 from toolcall_operator.api.times import Time
-from toolcall_operator.api.types import Count32, Count64, Env, FreeForm, Line, Name, ShortLabel, Uid, empty
+from toolcall_operator.api.types import Count32, Count64, Env, FreeForm, Name, OneLine, ShortLabel, Uid, empty
 
 _ONE_OF = "needs either app and user, or issuer and subject"
 _ONE_OF_RULE = (
@@ -84,7 +84,7 @@ class SpiceboxSessionSpec(Model):
     )
     workspace: SessionWorkspace | None = Field(default=None, description="The folder in which its tools work.")
     owner: Owner | None = Field(default=None, description="On whose behalf its calls are made. It cannot change.")
-    scopes: Annotated[tuple[Line, ...], in_schema(**{"x-kubernetes-list-type": "set"})] = Field(
+    scopes: Annotated[tuple[OneLine, ...], Distinct()] = Field(
         default=(), max_length=64, description="The scopes it was granted; tools may demand one."
     )
 
@@ -92,12 +92,12 @@ class SpiceboxSessionSpec(Model):
 class SessionSandbox(Observed):
     """The sandbox that was made."""
 
-    kind: Line = Field(description="What carries it.")
-    ref: Line = Field(description="Where it is: <namespace>/<name>.")
+    kind: OneLine = Field(description="What carries it.")
+    ref: OneLine = Field(description="Where it is: <namespace>/<name>.")
     prewarmed: StrictBool | None = Field(default=None, description="Whether it had been waiting in a warm pool.")
     pod_uid: Uid | None = Field(default=None, description="The UID of its pod.")
     boot_id: Uid | None = Field(default=None, description="The start of its supervisor.")
-    supervisor_version: Line | None = Field(default=None, description="The version of its supervisor.")
+    supervisor_version: OneLine | None = Field(default=None, description="The version of its supervisor.")
     landlock_abi: Count32 | None = Field(
         default=None, description="What its kernel offers to keep calls apart; 0 is nothing."
     )

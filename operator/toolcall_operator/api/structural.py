@@ -7,6 +7,8 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, NoDefault
 from pydantic_core import core_schema
 
+from toolcall_operator.api.schema import STRICTER
+
 Schema = dict[str, Any]
 
 _NOT_IN_CRDS = frozenset({"title", "propertyNames", "$defs", "const"})
@@ -25,9 +27,25 @@ class _Drawing(GenerateJsonSchema):
 
 def of(model: type[BaseModel]) -> Schema:
     """The schema of a model's manifest: no references, no null, nothing a CRD does not know."""
+    return unmarked(marked(model))
+
+
+def marked(model: type[BaseModel]) -> Schema:
+    """The same, still with the marks on what only the API server refuses (``schema.STRICTER``)."""
     template = f"{_REFERENCE}{{model}}"
     drawn = model.model_json_schema(by_alias=True, ref_template=template, schema_generator=_Drawing)
     return _node(drawn, drawn.get("$defs", {}))
+
+
+def unmarked(schema: Schema) -> Schema:
+    """A schema without marks."""
+    return {key: _unmarked(value) for key, value in schema.items() if key != STRICTER}
+
+
+def _unmarked(value: object) -> object:
+    if isinstance(value, dict):
+        return unmarked(value)
+    return [_unmarked(item) for item in value] if isinstance(value, list) else value
 
 
 def _node(schema: Mapping[str, Any], known: Mapping[str, Schema]) -> Schema:

@@ -13,8 +13,8 @@ from toolcall_operator.api.types import (
     Count32,
     Count64,
     Int32,
-    Line,
     Name,
+    OneLine,
     Paragraph,
     Path,
     ResultText,
@@ -49,7 +49,9 @@ class OutputArtifact(Observed):
     artifact_ref: ArtifactRef = Field(description="The reference under which it is stored.")
     size: Count64 = Field(description="Its size in bytes.")
     sha256: Sha256 | None = Field(default=None, description="The SHA-256 of its bytes, in hexadecimal.")
-    media_type: Line | None = Field(default=None, description="What kind of data it is taken for, such as text/plain.")
+    media_type: OneLine | None = Field(
+        default=None, description="What kind of data it is taken for, such as text/plain."
+    )
 
 
 class Streaming(Observed):
@@ -62,8 +64,8 @@ class Streaming(Observed):
 class Injected(Observed):
     """A variable or header that carried a credential."""
 
-    key: Line = Field(description="The name of the variable or header.")
-    masked: Line = Field(description="The value, masked: enough to tell two apart, not enough to use.")
+    key: OneLine = Field(description="The name of the variable or header.")
+    masked: OneLine = Field(description="The value, masked: enough to tell two apart, not enough to use.")
 
 
 class Agent(Observed):
@@ -106,7 +108,7 @@ class Result(Observed):
     text: ResultText | None = Field(
         default=None, description="The beginning of the answer (of stdout, for a process), at most 32 KiB."
     )
-    content_type: Line | None = Field(default=None, description="The content type of an HTTP answer.")
+    content_type: OneLine | None = Field(default=None, description="The content type of an HTTP answer.")
     http_status: Int32 | None = Field(default=None, description="The status code of an HTTP answer.")
     truncated: StrictBool | None = Field(default=None, description="Whether the answer is longer than text.")
     size: Count64 | None = Field(default=None, description="The size of the whole answer in bytes.")
@@ -119,7 +121,7 @@ class Dispatch(Observed):
     pod_name: Name | None = Field(default=None, description="The sandbox's pod, where it is one.")
     pod_uid: Uid | None = Field(default=None, description="The UID of that pod.")
     boot_id: Uid = Field(description="The start of the sandbox's supervisor that took the call.")
-    operator: Line = Field(description="The operator process that claimed the call.")
+    operator: OneLine = Field(description="The operator process that claimed the call.")
     epoch: Count64 = Field(description="The term of office of that operator as the leader.")
     at: MicroTime = Field(description="When the call was claimed.")
 
@@ -129,8 +131,10 @@ class Attempt(Observed):
 
     at: MicroTime = Field(description="When it was sent.")
     http_status: Int32 | None = Field(default=None, description="The status code that came back.")
-    outcome: Line = Field(description="How it ended, in one word.")
-    retry_after: Line | None = Field(default=None, description="How long the server asked to wait before the next try.")
+    outcome: OneLine = Field(description="How it ended, in one word.")
+    retry_after: OneLine | None = Field(
+        default=None, description="How long the server asked to wait before the next try."
+    )
 
 
 class Snapshot(Observed):

@@ -2,16 +2,17 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import ConfigDict, Field, StrictBool, StrictStr, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StrictStr, model_validator
 
 from toolcall_operator.api.base import Model
 from toolcall_operator.api.durations import UpToTenMinutes
 from toolcall_operator.api.schema import KeyedBy, Text, cel, refused, rules
-from toolcall_operator.api.types import Argument, FreeForm, HeaderName, HeaderValue, Line, Paragraph, ToolName, Url
+from toolcall_operator.api.types import Argument, FreeForm, HeaderName, HeaderValue, OneLine, Paragraph, ToolName, Url
 
 _ONE_OF = "needs exactly one of command, service and http"
 _ONE_OF_RULE = "[has(self.command), has(self.service), has(self.http)].filter(each, each).size() == 1"
 _DEFAULT_ARGS = "has defaultArgs, which only a command takes"
+_NAMELESS = "must begin with the name of a program"
 
 ServiceName = Annotated[
     StrictStr, Text("^[a-z][a-z0-9-]*$", 63, "made of lower-case letters, digits and '-', beginning with a letter")
@@ -19,6 +20,15 @@ ServiceName = Annotated[
 ServicePath = Annotated[
     StrictStr, Text(r"^/[^?#\\%\x00-\x20\x7f]*$", 1024, "a path that begins with '/', without '?', '#', '%' and blanks")
 ]
+
+
+def _named(command: tuple[str, ...]) -> tuple[str, ...]:
+    if not command[0]:
+        raise refused(_NAMELESS)
+    return command
+
+
+Command = Annotated[tuple[Argument, ...], Field(min_length=1, max_length=64), AfterValidator(_named)]
 
 
 class ServiceTool(Model):
@@ -45,7 +55,7 @@ class HTTPRequest(Model):
     headers: Annotated[tuple[Header, ...], KeyedBy("name")] = Field(
         default=(), max_length=32, description="Headers to send. Never secrets."
     )
-    credential: Line | None = Field(default=None, description="The credential to send, by its name.")
+    credential: OneLine | None = Field(default=None, description="The credential to send, by its name.")
     interruptible: StrictBool = Field(default=True, description="Whether a request that is under way may be given up.")
 
 
@@ -55,16 +65,18 @@ class Tool(Model):
     model_config = ConfigDict(
         json_schema_extra=rules(
             cel(_ONE_OF_RULE, f"a tool {_ONE_OF}"),
-            cel("!has(self.defaultArgs) || has(self.command)", f"a tool {_DEFAULT_ARGS}", "defaultArgs"),
+            cel("!has(self.command) || self.command[0] != ''", f"command {_NAMELESS}", "command"),
+            cel(
+                "!has(self.defaultArgs) || self.defaultArgs == [] || has(self.command)",
+                f"a tool {_DEFAULT_ARGS}",
+                "defaultArgs",
+            ),
         )
     )
 
     name: ToolName = Field(description="The name by which calls ask for the tool.")
-    command: tuple[Argument, ...] | None = Field(
-        default=None,
-        min_length=1,
-        max_length=64,
-        description="The program and its first arguments. No shell reads them.",
+    command: Command | None = Field(
+        default=None, description="The program and its first arguments. No shell reads them."
     )
     default_args: tuple[Argument, ...] = Field(
         default=(), max_length=256, description="Arguments put between command and the args of the call."
@@ -74,7 +86,9 @@ class Tool(Model):
     )
     description: Paragraph | None = Field(default=None, description="What the tool does, for the agent.")
     parameters: FreeForm | None = Field(default=None, description="The JSON schema of the tool's arguments.")
-    scope: Line | None = Field(default=None, description="The scope a session must have been granted to use the tool.")
+    scope: OneLine | None = Field(
+        default=None, description="The scope a session must have been granted to use the tool."
+    )
     timeout: UpToTenMinutes | None = Field(
         default=None, description="How long a service or endpoint may take to answer. Absent: the class's toolTimeout."
     )

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, PlainSerializer, StrictInt, StrictStr, WithJsonSchema
 
-from toolcall_operator.api.schema import Text, in_schema, refused, schema_only
+from toolcall_operator.api.schema import AtMostBytes, Text, bytes_in, in_schema, refused, schema_only
 
 KiB, MiB = 1024, 1024 * 1024
 LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
@@ -17,11 +17,6 @@ INT64 = 2**53 - 1
 """Beyond this a number is not exact in every reader of JSON, the API server's own checks of a schema among them."""
 
 _NO_NUL = r"^[^\x00]*$"
-
-
-def bytes_in(text: str) -> int:
-    """How many bytes the text takes in UTF-8."""
-    return len(text.encode("utf-8", "surrogatepass"))
 
 
 def _without_nul(text: str) -> str:
@@ -36,15 +31,6 @@ def _unicode(text: str) -> str:
     return text
 
 
-def _at_most(limit: int, words: str) -> AfterValidator:
-    def check(text: str) -> str:
-        if bytes_in(text) > limit:
-            raise refused(f"must be at most {words}")
-        return text
-
-    return AfterValidator(check)
-
-
 def read_only(mapping: Mapping[str, Any]) -> Mapping[str, Any]:
     """The mapping, closed to writers (its values are not copied)."""
     return MappingProxyType(dict(mapping))
@@ -57,19 +43,26 @@ def empty() -> Mapping[str, Any]:
 
 def _json_of_at_most(limit: int, words: str) -> AfterValidator:
     def check(mapping: Mapping[str, Any]) -> Mapping[str, Any]:
-        try:
-            size = bytes_in(json.dumps(mapping, ensure_ascii=False, allow_nan=False, separators=(",", ":")))
-        except (TypeError, ValueError, RecursionError):
-            raise refused("must hold nothing but JSON: objects, lists, text, numbers, true, false and null") from None
-        if size > limit:
+        if bytes_in(_json(mapping)) > limit:
             raise refused(f"must be at most {words} as JSON")
         return read_only(mapping)
 
     return AfterValidator(check)
 
 
+def _json(value: object) -> str:
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        same = json.loads(text) == value  # not so if a name was no text: it was made one
+    except (TypeError, ValueError, RecursionError):
+        same, text = False, ""
+    if not same:
+        raise refused("must hold nothing but JSON: objects, lists, text, numbers, true, false and null")
+    return text
+
+
 # Text -----------------------------------------------------------------------------------------------------------------
-Line = Annotated[StrictStr, Field(max_length=256), AfterValidator(_unicode)]
+OneLine = Annotated[StrictStr, Field(max_length=256), AfterValidator(_unicode)]
 Paragraph = Annotated[StrictStr, Field(max_length=4096), AfterValidator(_unicode)]
 Url = Annotated[StrictStr, Field(max_length=2048), AfterValidator(_unicode)]
 ArtifactRef = Annotated[StrictStr, Field(min_length=1, max_length=2048), AfterValidator(_unicode)]
@@ -114,27 +107,26 @@ HeaderPrefix = Annotated[StrictStr, Text(r"^[\x20-\x7e]*$", 256, "printable ASCI
 EnvName = Annotated[StrictStr, schema_only(maxLength=256, pattern="^[A-Za-z_][A-Za-z0-9_]*$")]
 """Any text: a name that no process can have ends the call EnvNameInvalid (CRDs cannot judge the keys of a map)."""
 EnvValue = Annotated[
-    StrictStr,
-    AfterValidator(_without_nul),
-    _at_most(32 * KiB, "32 KiB"),
-    in_schema(maxLength=32 * KiB, pattern=_NO_NUL),
+    StrictStr, AfterValidator(_without_nul), AtMostBytes(32 * KiB, "32 KiB"), in_schema(pattern=_NO_NUL)
 ]
 Env = Annotated[Mapping[StrictStr, EnvValue], Field(max_length=128), AfterValidator(read_only), PlainSerializer(dict)]
 Argument = Annotated[
     StrictStr, AfterValidator(_without_nul), schema_only(maxLength=128 * KiB - 1), in_schema(pattern=_NO_NUL)
 ]
 """Longer than the kernel takes (131,071 bytes) ends the call ArgumentsTooLong."""
-Stdin = Annotated[StrictStr, AfterValidator(_unicode), _at_most(MiB, "1 MiB"), in_schema(maxLength=MiB)]
-ResultText = Annotated[StrictStr, AfterValidator(_unicode), _at_most(32 * KiB, "32 KiB"), in_schema(maxLength=32 * KiB)]
+Stdin = Annotated[StrictStr, AfterValidator(_unicode), AtMostBytes(MiB, "1 MiB")]
+ResultText = Annotated[StrictStr, AfterValidator(_unicode), AtMostBytes(32 * KiB, "32 KiB")]
 
 # Numbers --------------------------------------------------------------------------------------------------------------
 Int32 = Annotated[StrictInt, Field(ge=-INT32 - 1, le=INT32), in_schema(format="int32")]
 Count32 = Annotated[StrictInt, Field(ge=0, le=INT32), in_schema(format="int32")]
 Count64 = Annotated[StrictInt, Field(ge=0, le=INT64), in_schema(format="int64")]
+Pids = Annotated[StrictInt, Field(ge=1, le=4_194_304), in_schema(format="int32")]
+"""Linux has no more process ids (PID_MAX_LIMIT)."""
 Positive32 = Annotated[StrictInt, Field(ge=1, le=INT32), in_schema(format="int32")]
 
 # Free-form objects ----------------------------------------------------------------------------------------------------
 _FREE = WithJsonSchema({"type": "object", "x-kubernetes-preserve-unknown-fields": True})
 Arguments = Annotated[Mapping[str, Any], _json_of_at_most(128 * KiB, "128 KiB"), PlainSerializer(dict), _FREE]
 FreeForm = Annotated[Mapping[str, Any], _json_of_at_most(64 * KiB, "64 KiB"), PlainSerializer(dict), _FREE]
-Labels = Annotated[Mapping[StrictStr, Line], Field(max_length=64), AfterValidator(read_only), PlainSerializer(dict)]
+Labels = Annotated[Mapping[StrictStr, OneLine], Field(max_length=64), AfterValidator(read_only), PlainSerializer(dict)]

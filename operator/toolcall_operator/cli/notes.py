@@ -8,7 +8,7 @@ from pathlib import Path
 from toolcall_operator.core.conditions import ConditionType, find
 from toolcall_operator.local import place
 from toolcall_operator.local.cluster import FileCluster
-from toolcall_operator.local.expectations import Verdict
+from toolcall_operator.local.expectations import Judgement
 from toolcall_operator.local.findings import Level
 
 
@@ -24,7 +24,13 @@ def before(cluster: FileCluster, artifacts: Path) -> list[str]:
         for entry in cluster.entries
         if entry.call is not None and entry.end is not None
     ]
-    return [place.NOT_A_SANDBOX, *fields, f"output is kept below {artifacts}", *ended, *map(str, cluster.findings)]
+    leaving = [
+        f"{entry.name} is not run: {entry.leaving}; its status stays as it is"
+        for entry in cluster.entries
+        if entry.leaving
+    ]
+    kept = f"output is kept below {artifacts}"
+    return [place.NOT_A_SANDBOX, *fields, kept, *ended, *leaving, *map(str, cluster.findings)]
 
 
 def after(cluster: FileCluster) -> list[str]:
@@ -42,7 +48,7 @@ def is_whole(cluster: FileCluster) -> bool:
     return not unread and not after(cluster)
 
 
-def verdicts(judged: Sequence[Verdict]) -> list[str]:
+def verdicts(judged: Sequence[Judgement]) -> list[str]:
     """Whether every call ended as expected, and which did not."""
     wrong = [verdict for verdict in judged if not verdict.holds]
     if not wrong:

@@ -25,7 +25,7 @@ async def carried(cluster: FileCluster, place: Place) -> int | None:
 
         with Interrupts(cancel) as interrupts:
             for entry in cluster.entries:
-                if entry.call is not None:
+                if entry.call is not None and not entry.leaving:
                     dispatcher.submit(entry.call)
             await interrupts.patience(dispatcher.join())
             return interrupts.exit_code

@@ -12,10 +12,14 @@ from toolcall_operator.core.reasons import Reason
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A call that must not run, and why: `reason` for machines, `message` for people, naming the field."""
+    """A call that must not run, and why: `reason` for machines, `message` for people, naming the field.
+
+    `path` is that field if it is one of the call's own; the message begins with it.
+    """
 
     reason: Reason
     message: str
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)

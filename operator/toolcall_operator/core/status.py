@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from toolcall_operator.api.conditions import Condition
 from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.api.toolcallstatus import Dispatch, ToolCallStatus
+from toolcall_operator.api.types import INT64
 from toolcall_operator.core import conditions, outputs
 from toolcall_operator.core.conditions import ConditionType, Look
 from toolcall_operator.core.outcomes import Ended, Outcome, Refused
@@ -28,7 +29,6 @@ class Waiting(StrEnum):
     """What a call that may run still waits for."""
 
     QUEUED = "Queued"
-    WAITING_FOR_SESSION = "WaitingForSession"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Subject:
         """As much as can be told of any object; a status that cannot be read still tells whether it is finished."""
         metadata, status = manifest.get("metadata"), manifest.get("status")
         generation = metadata.get("generation") if isinstance(metadata, Mapping) else None
-        known = generation if type(generation) is int and generation >= 0 else 0
+        known = generation if type(generation) is int and 0 <= generation <= INT64 else 0
         try:
             return cls(known, ToolCallStatus.model_validate(status or {}))
         except ValidationError:

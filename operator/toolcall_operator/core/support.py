@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from collections.abc import Set as AbstractSet
 from datetime import timedelta
 
 from toolcall_operator.api.base import Model
-from toolcall_operator.api.spiceboxclass import SpiceboxClass
-from toolcall_operator.api.spiceboxsession import SpiceboxSession
-from toolcall_operator.api.toolcall import ToolCall
-from toolcall_operator.api.tools import Tool
 
 CARRIED_OUT = frozenset(
     {
@@ -70,31 +66,14 @@ _EMPTY: tuple[object, ...] = ((), {}, timedelta())
 _EMPTY_ASKS = frozenset({"SpiceboxSession spec.toolspecs"})  # narrowed to an empty list, a session allows nothing
 
 
-def unsupported(
-    call: ToolCall, session: SpiceboxSession, session_class: SpiceboxClass, tool: Tool, lacking: tuple[str, ...] = ()
-) -> str | None:
-    """The first field in use that nobody would carry out: not this version, or, if `lacking` names it, not this place.
+def unsupported(model: Model, path: str, lacking: Collection[str] = ()) -> Iterator[str]:
+    """The fields in use of `model` that nobody would carry out: not this version, or, if `lacking` has them, not here.
 
-    A field is in use if it is set to something other than its default; an empty list or object asks for nothing.
+    `path` is what the lists above call the model; the fields are told from there (`.workspace.mode`). A field is in use
+    if it is set to something other than its default; an empty list or object asks for nothing.
     """
     fine = CARRIED_OUT | (OF_THE_PLACE - set(lacking))
-    of_class, of_session = f"SpiceboxClass {session_class.metadata.name} ", f"SpiceboxSession {session.metadata.name} "
-    beyond = (
-        *(path.removeprefix("ToolCall ") for path in _beyond(call.spec, "ToolCall spec", fine)),
-        *(
-            path.replace("SpiceboxClass ", of_class, 1).replace("[]", f"[{tool.name}]", 1)
-            for path in _beyond(tool, "SpiceboxClass spec.tools[]", fine)
-        ),
-        *(
-            path.replace("SpiceboxClass ", of_class, 1)
-            for path in _beyond(session_class.spec, "SpiceboxClass spec", fine)
-        ),
-        *(
-            path.replace("SpiceboxSession ", of_session, 1)
-            for path in _beyond(session.spec, "SpiceboxSession spec", fine)
-        ),
-    )
-    return next(iter(beyond), None)
+    yield from dict.fromkeys(found.removeprefix(path) for found in _beyond(model, path, fine))
 
 
 def _beyond(model: Model, path: str, fine: AbstractSet[str]) -> Iterator[str]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from toolcall_operator.api import paths
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.toolcall import ToolCall
@@ -12,17 +14,24 @@ from toolcall_operator.api.tools import Tool
 from toolcall_operator.core import entropy, envnames, execenv, support
 from toolcall_operator.core.outcomes import ExecRequest, Refused
 from toolcall_operator.core.reasons import Reason
-from toolcall_operator.errors import foreign
 
 ARGUMENT_BYTES = 131_071
 """The longest argument Linux hands to a process: 32 pages of 4 KiB (MAX_ARG_STRLEN) less the closing NUL."""
 
 _TOOLS_NAMED = 12
+_NAME_SHOWN = 64
+_NO_NAME = "a name that no process can be given: at most 256 letters, digits and _, no digit first"
+_TELLING_NAME = (
+    "a name that suggests a secret; secrets do not belong in a ToolCall; if it is none, its class can list it in "
+    "allowedEnvNames"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class World:
     """Everything besides the call that decides about it; `lacking` are the fields this place cannot carry out.
+
+    `unread` says where the session, or else its class, stands and why it cannot be read, when it is there all the same.
 
     Raises:
         ValueError: `lacking` names something that is no matter of a place, and would silently lack nothing.
@@ -31,6 +40,7 @@ class World:
     session: SpiceboxSession | None
     session_class: SpiceboxClass | None
     lacking: tuple[str, ...] = ()
+    unread: str = ""
 
     def __post_init__(self) -> None:
         if unknown := set(self.lacking) - support.OF_THE_PLACE:
@@ -43,7 +53,6 @@ class Plan:
 
     session: SpiceboxSession
     session_class: SpiceboxClass
-    tool: Tool
     request: ExecRequest
     high_entropy: tuple[str, ...] = ()
 
@@ -56,10 +65,12 @@ def plan(call: ToolCall, world: World) -> Plan | Refused:
     """
     if not CHECKS:
         raise LookupError("without checks nothing is allowed")
-    for check in CHECKS:
-        if objection := check(call, world):
-            return objection
-    session, session_class, tool = _found(call, world)
+    if objection := next(objections(call, world), None):
+        return objection
+    target = _target(call, world)
+    if target is None:
+        raise LookupError("no check objected to a call whose session, class or tool is not there")
+    session, session_class, tool = target
     request = ExecRequest(
         uid=call.metadata.uid,
         argv=(*(tool.command or ()), *tool.default_args, *call.spec.args),
@@ -70,122 +81,151 @@ def plan(call: ToolCall, world: World) -> Plan | Refused:
         output_bytes=session_class.spec.limits.output_bytes,
         pids=session_class.spec.resources.pids_limit,
     )
-    return Plan(session, session_class, tool, request, tuple(_high_entropy(call)))
+    return Plan(session, session_class, request, tuple(_high_entropy(call)))
 
 
-def session_exists(call: ToolCall, world: World) -> Refused | None:
+def objections(call: ToolCall, world: World) -> Iterator[Refused]:
+    """Everything that speaks against a call, in the order of the checks."""
+    for check in CHECKS:
+        yield from check(call, world)
+
+
+def session_exists(call: ToolCall, world: World) -> Iterator[Refused]:
     """The session is there."""
-    if world.session:
-        return None
-    wanted = f"SpiceboxSession {call.spec.session} in namespace {call.metadata.namespace}"
-    return Refused(Reason.SESSION_GONE, f"spec.session: there is no {wanted}")
+    if world.session is None:
+        names = f"names SpiceboxSession {call.spec.session}, which is"
+        where = f"in namespace {call.metadata.namespace}"
+        found = f"{where} and cannot be read: {world.unread}" if world.unread else f"not {where}"
+        yield _refused(Reason.SESSION_GONE, "spec.session", f"{names} {found}")
 
 
-def class_exists(call: ToolCall, world: World) -> Refused | None:
+def class_exists(call: ToolCall, world: World) -> Iterator[Refused]:
     """The session's class is there."""
-    if world.session_class:
-        return None
-    wanted = f"SpiceboxClass {world.session.spec.class_}" if world.session else "class"
-    return Refused(Reason.SESSION_NOT_ACTIVE, f"SpiceboxSession {call.spec.session} cannot run: there is no {wanted}")
+    if world.session is not None and world.session_class is None:
+        named = f"SpiceboxClass {world.session.spec.class_}"
+        found = f"its {named} cannot be read: {world.unread}" if world.unread else f"there is no {named}"
+        yield Refused(Reason.SESSION_NOT_ACTIVE, f"SpiceboxSession {call.spec.session} cannot run: {found}")
 
 
-def tool_is_known(call: ToolCall, world: World) -> Refused | None:
+def tool_is_known(call: ToolCall, world: World) -> Iterator[Refused]:
     """The class has the tool."""
-    name, tools = _catalogue(world)
-    if call.spec.tool in tools:
-        return None
-    has = ", ".join(tools[:_TOOLS_NAMED]) + (", …" if len(tools) > _TOOLS_NAMED else "")
-    return Refused(Reason.TOOL_UNKNOWN, f"spec.tool: {name} has no tool {call.spec.tool}; it has {has or 'none'}")
+    if world.session is not None and world.session_class is not None and _target(call, world) is None:
+        tools = [tool.name for tool in world.session_class.spec.tools]
+        has = ", ".join(tools[:_TOOLS_NAMED]) + (", …" if len(tools) > _TOOLS_NAMED else "")
+        where = f"SpiceboxClass {world.session_class.metadata.name}"
+        words = f"names {call.spec.tool}, which is no tool of {where}; it has {has or 'none'}"
+        yield _refused(Reason.TOOL_UNKNOWN, "spec.tool", words)
 
 
-def every_field_is_carried_out(call: ToolCall, world: World) -> Refused | None:
+def every_field_is_carried_out(call: ToolCall, world: World) -> Iterator[Refused]:
     """Nothing is asked for that this version, or this place, would silently leave undone."""
-    session, session_class, tool = _found(call, world)
-    field = support.unsupported(call, session, session_class, tool, world.lacking)
-    return Refused(Reason.NOT_SUPPORTED, f"{field} asks for something that is not supported here") if field else None
+    for path in _unsupported(call, world):
+        yield _refused(Reason.NOT_SUPPORTED, path, "asks for something that is not supported here")
 
 
-def fields_fit_the_tool(call: ToolCall, world: World) -> Refused | None:
+def fields_fit_the_tool(call: ToolCall, world: World) -> Iterator[Refused]:
     """A program is given `args`; `arguments` are for tools that answer over HTTP."""
-    _, _, tool = _found(call, world)
-    if tool.command is None or call.spec.arguments is None:
-        return None
-    message = f"spec.arguments: tool {tool.name} is a program; its arguments are spec.args"
-    return Refused(Reason.UNSUPPORTED_FOR_TOOL, message)
+    target = _target(call, world)
+    if target and target.tool.command is not None and call.spec.arguments is not None:
+        words = f"cannot be given to {call.spec.tool}, which is a program; a program is given spec.args"
+        yield _refused(Reason.UNSUPPORTED_FOR_TOOL, "spec.arguments", words)
 
 
-def arguments_are_short_enough(call: ToolCall, world: World) -> Refused | None:
+def arguments_are_short_enough(call: ToolCall, world: World) -> Iterator[Refused]:
     """Linux can hand every argument to a process; all together are judged when it is started."""
-    _, session_class, tool = _found(call, world)
-    where = f"SpiceboxClass {session_class.metadata.name} spec.tools[{tool.name}]"
-    fields = {
-        f"{where}.command": tool.command or (),
-        f"{where}.defaultArgs": tool.default_args,
-        "spec.args": call.spec.args,
-    }
-    for field, items in fields.items():
-        for index, item in enumerate(items):
-            if (size := len(item.encode())) > ARGUMENT_BYTES:
-                message = f"{field}[{index}] has {size} bytes; a process can be given {ARGUMENT_BYTES}"
-                return Refused(Reason.ARGUMENTS_TOO_LONG, message)
-    return None
+    if target := _target(call, world):
+        tool = f"SpiceboxClass {target.session_class.metadata.name} spec.tools[{target.tool.name}]"
+        yield from _too_long(f"{tool}.command", target.tool.command or ())
+        yield from _too_long(f"{tool}.defaultArgs", target.tool.default_args)
+        yield from _too_long("spec.args", call.spec.args)
 
 
-def env_names_are_valid(call: ToolCall, world: World) -> Refused | None:
-    """A process can be given every variable, those of the session, too."""
-    session, _, _ = _found(call, world)
-    of_session = f"SpiceboxSession {session.metadata.name} spec.defaultEnv"
-    for field, env in (("spec.env", call.spec.env), (of_session, session.spec.default_env)):
-        for name in sorted(env):
-            if not envnames.is_env_name(name):
-                rule = "a name has at most 256 letters, digits and _, no digit first"
-                message = f"{field}: {foreign(name)!r} cannot be given to a process; {rule}"
-                return Refused(Reason.ENV_NAME_INVALID, message)
-    return None
+def env_names_are_valid(call: ToolCall, world: World) -> Iterator[Refused]:
+    """A process can be given every variable, those of the session and the class, too."""
+    yield from _no_names("spec.env", call.spec.env)
+    if session := world.session:
+        yield from _no_names(f"SpiceboxSession {session.metadata.name} spec.defaultEnv", session.spec.default_env)
+    if found := world.session_class:
+        yield from _no_names(f"SpiceboxClass {found.metadata.name} spec.envDefaults", found.spec.env_defaults)
 
 
-def env_holds_no_secret(call: ToolCall, world: World) -> Refused | None:
+def env_holds_no_secret(call: ToolCall, world: World) -> Iterator[Refused]:
     """No variable of the call has a name that suggests a secret, but for those its class excepts.
 
     The session's `defaultEnv` is not judged: a caller could not mend it, and sessions written for the public operator
     of this API may hold such names.
     """
-    _, session_class, _ = _found(call, world)
-    for name in sorted(set(call.spec.env) - set(session_class.spec.allowed_env_names)):
-        if envnames.secret_like(name):
-            advice = "secrets do not belong in a ToolCall; if it is none, its class can list it in allowedEnvNames"
-            return Refused(Reason.ENV_SECRET_LIKE, f"spec.env: the name {name} suggests a secret; {advice}")
-    return None
+    if world.session_class:
+        for name in sorted(set(call.spec.env) - set(world.session_class.spec.allowed_env_names)):
+            if envnames.secret_like(name):
+                yield _refused(Reason.ENV_SECRET_LIKE, _variable("spec.env", name), f"has {_TELLING_NAME}")
 
 
-CHECKS: tuple[Callable[[ToolCall, World], Refused | None], ...] = (
+CHECKS: tuple[Callable[[ToolCall, World], Iterator[Refused]], ...] = (
     session_exists,  # or there is nothing to run in
     class_exists,  # or nothing is known about what may run
-    tool_is_known,  # and from here on session, class and tool are there
+    tool_is_known,  # and of a call without a target only what needs none is told besides
     every_field_is_carried_out,  # before looking into fields that would not be used
     fields_fit_the_tool,  # the right kind of arguments
     arguments_are_short_enough,  # and none longer than a process can be given
     env_names_are_valid,  # before what names suggest: API-KEY is no name at all
     env_holds_no_secret,  # last: it takes most thought to fix
 )
+"""Each yields every objection it has; one that needs a session, a class or a tool has none where that is missing."""
 
 
-def _found(call: ToolCall, world: World) -> tuple[SpiceboxSession, SpiceboxClass, Tool]:
-    """What the call names; the checks made sure that it is there."""
+class _Target(NamedTuple):
+    """What a call runs in, and what it runs."""
+
+    session: SpiceboxSession
+    session_class: SpiceboxClass
+    tool: Tool
+
+
+def _target(call: ToolCall, world: World) -> _Target | None:
+    """What the call names, if all of it is there."""
     session, session_class = world.session, world.session_class
     tools = session_class.spec.tools if session_class else ()
     tool = next((tool for tool in tools if tool.name == call.spec.tool), None)
     if session is None or session_class is None or tool is None:
-        raise LookupError("no check objected to a call whose session, class or tool is not there")
-    return session, session_class, tool
+        return None
+    return _Target(session, session_class, tool)
 
 
-def _catalogue(world: World) -> tuple[str, tuple[str, ...]]:
-    """The class, as messages name it, and the names of its tools."""
-    if world.session_class is None:
-        return "no SpiceboxClass", ()
-    spec = world.session_class.spec
-    return f"SpiceboxClass {world.session_class.metadata.name}", tuple(tool.name for tool in spec.tools)
+def _refused(reason: Reason, path: str, words: str) -> Refused:
+    """An objection to the field at `path`, which is the call's own unless it begins with the name of another object."""
+    return Refused(reason, f"{path} {words}", path if path.startswith("spec.") else "")
+
+
+def _unsupported(call: ToolCall, world: World) -> Iterator[str]:
+    """The fields nobody would carry out, of the call, its tool, its class and its session."""
+    if target := _target(call, world):
+        of_class = f"SpiceboxClass {target.session_class.metadata.name} spec"
+        for where, kind, model in (
+            ("spec", "ToolCall spec", call.spec),
+            (f"{of_class}.tools[{target.tool.name}]", "SpiceboxClass spec.tools[]", target.tool),
+            (of_class, "SpiceboxClass spec", target.session_class.spec),
+            (f"SpiceboxSession {target.session.metadata.name} spec", "SpiceboxSession spec", target.session.spec),
+        ):
+            yield from (where + below for below in support.unsupported(model, kind, world.lacking))
+
+
+def _too_long(path: str, items: Sequence[str]) -> Iterator[Refused]:
+    for index, item in enumerate(items):
+        if (size := len(item.encode())) > ARGUMENT_BYTES:
+            words = f"has {size} bytes; a process can be given {ARGUMENT_BYTES}"
+            yield _refused(Reason.ARGUMENTS_TOO_LONG, f"{path}[{index}]", words)
+
+
+def _no_names(path: str, env: Mapping[str, str]) -> Iterator[Refused]:
+    for name in sorted(env):
+        if not envnames.is_env_name(name):
+            yield _refused(Reason.ENV_NAME_INVALID, _variable(path, name), f"has {_NO_NAME}")
+
+
+def _variable(path: str, name: str) -> str:
+    """The path of a variable; a name without end, which would leave no room for the message, is cut."""
+    return path + paths.step(name[:_NAME_SHOWN])
 
 
 def _high_entropy(call: ToolCall) -> Iterator[str]:

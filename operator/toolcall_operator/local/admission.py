@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from toolcall_operator.api import parsing, times
+from toolcall_operator.api.base import GROUP
 from toolcall_operator.api.parsing import Malformed, Problem
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
@@ -17,8 +18,7 @@ from toolcall_operator.api.toolcall import ToolCall
 
 Admitted = ToolCall | SpiceboxSession | SpiceboxClass
 
-_UID = re.compile("[A-Za-z0-9-]{1,64}", re.ASCII)
-_CLUSTER_SCOPED = frozenset({"SpiceboxClass"})
+_UID = re.compile("[A-Za-z0-9][A-Za-z0-9-]{0,63}", re.ASCII)
 
 
 def completed(raw: object, now: datetime) -> object:
@@ -29,7 +29,7 @@ def completed(raw: object, now: datetime) -> object:
     given: dict[str, Any] = {}
     if isinstance(prefix := written.get("generateName"), str):
         given["name"] = f"{prefix}{secrets.token_hex(3)}"
-    if raw.get("kind") not in _CLUSTER_SCOPED:
+    if raw.get("kind") != SpiceboxClass.__name__:
         given["namespace"] = "default"
     given |= {"uid": str(uuid.uuid4()), "generation": 1, "creationTimestamp": times.render(now)}
     return {**raw, "metadata": {**given, **written}}
@@ -44,7 +44,14 @@ def admitted(completed: object) -> Admitted:
     read = parsing.parse(completed)
     if not _UID.fullmatch(read.metadata.uid):
         # It names folders and artifacts, and tells calls apart.
-        raise Malformed(
-            [Problem("metadata.uid", "must be 1 to 64 letters, digits and '-'")], read.kind, read.metadata.name
-        )
+        words = "must be 1 to 64 letters, digits and '-', the first no '-'"
+        raise Malformed([Problem("metadata.uid", words)], read.kind, read.metadata.name)
     return read
+
+
+def is_foreign(manifest: object) -> bool:
+    """Whether it is somebody else's object, which means nothing here and may stand among ours."""
+    if not isinstance(manifest, Mapping) or str(manifest.get("kind")) in parsing.KINDS:
+        return False
+    group, slash, _ = str(manifest.get("apiVersion") or "").partition("/")
+    return bool(group) and (not slash or group != GROUP)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from toolcall_operator.api.parsing import Malformed, Problem
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
@@ -12,10 +13,11 @@ from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.api.toolcallstatus import ToolCallStatus
 from toolcall_operator.core import status
 from toolcall_operator.core.validation import World
-from toolcall_operator.local import admission
+from toolcall_operator.local import admission, keys
 from toolcall_operator.local.admission import Admitted
 from toolcall_operator.local.entries import Entry
-from toolcall_operator.local.findings import Finding
+from toolcall_operator.local.findings import Finding, Level
+from toolcall_operator.local.keys import Key
 from toolcall_operator.local.manifests import Document
 from toolcall_operator.local.place import LACKING
 from toolcall_operator.ports import Clock
@@ -25,19 +27,23 @@ class FileCluster:
     """Implements `ports.Cluster` over loaded documents.
 
     A call that cannot be read has ended from the start, and its status says why; the others do not notice. Of two
-    objects with one name the first counts. `findings` tell of documents that are no calls and take no part.
+    objects with one name the first counts. `findings` tell of documents that are no calls and take no part; a call that
+    names one of them is told so. What is being deleted is not run any more.
     """
 
     def __init__(self, documents: Iterable[Document], now: Clock) -> None:
         self._entries: dict[str, Entry] = {}
-        self._sessions: dict[tuple[str, str], SpiceboxSession] = {}
-        self._classes: dict[str, SpiceboxClass] = {}
+        self._sessions: dict[Key, SpiceboxSession] = {}
+        self._classes: dict[Key, SpiceboxClass] = {}
         self._listeners: list[Callable[[Entry], None]] = []
-        self._owners: dict[str, str] = {}
+        self._owners: dict[Key | str, str] = {}
+        self._unread: dict[Key, str] = {}
         self._now = now
         self.findings: tuple[Finding, ...] = ()
         for document in documents:
             self._admit(document)
+        for uid, entry in self._entries.items():
+            self._entries[uid] = replace(entry, leaving=self._leaving(entry))
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -47,10 +53,10 @@ class FileCluster:
     @property
     def used(self) -> tuple[SpiceboxClass | SpiceboxSession, ...]:
         """The classes and sessions that calls of these documents use."""
-        named = {(entry.call.metadata.namespace, entry.call.spec.session) for entry in self.entries if entry.call}
-        sessions = [session for name, session in self._sessions.items() if name in named]
-        classes = {session.spec.class_ for session in sessions}
-        return (*(self._classes[name] for name in self._classes if name in classes), *sessions)
+        named = {keys.of_session(entry.call) for entry in self.entries if entry.call}
+        sessions = [session for key, session in self._sessions.items() if key in named]
+        classes = {keys.of_class(session) for session in sessions}
+        return (*(each for key, each in self._classes.items() if key in classes), *sessions)
 
     def listen(self, listener: Callable[[Entry], None]) -> None:
         """Have `listener` called with every entry whose status changed."""
@@ -58,8 +64,11 @@ class FileCluster:
 
     async def observe(self, call: ToolCall) -> World:
         """The call's session and that one's class, as the documents have them."""
-        session = self._sessions.get((call.metadata.namespace, call.spec.session))
-        return World(session, self._classes.get(session.spec.class_) if session else None, LACKING)
+        session = self._sessions.get(keys.of_session(call))
+        if session is None:
+            return World(None, None, LACKING, self._unread.get(keys.of_session(call), ""))
+        key = keys.of_class(session)
+        return World(session, self._classes.get(key), LACKING, self._unread.get(key, ""))
 
     async def report(self, call: ToolCall, status: ToolCallStatus) -> ToolCall:
         """Keep `status`, tell the listeners, and return the call that carries it."""
@@ -81,39 +90,56 @@ class FileCluster:
             return
         match read:
             case ToolCall():
-                self._entries[read.metadata.uid] = Entry(_place(document), read.to_manifest(), read, read.status)
+                self._entries[read.metadata.uid] = Entry(_place(document), _object(manifest), read, read.status)
             case SpiceboxSession():
-                self._sessions[read.metadata.namespace, read.metadata.name] = read
+                self._sessions[keys.of(read)] = read
             case SpiceboxClass():
-                self._classes[read.metadata.name] = read
+                self._classes[keys.of(read)] = read
 
     def _claim_names(self, read: Admitted, document: Document) -> None:
         """No two objects have one name or one UID: which of them would be meant?"""
-        namespace = "" if isinstance(read, SpiceboxClass) else read.metadata.namespace
-        claims = (
-            ("metadata.name", f"{read.kind} {namespace}/{read.metadata.name}"),
+        claims: tuple[tuple[str, Key | str], ...] = (
+            ("metadata.name", keys.of(read)),
             ("metadata.uid", read.metadata.uid),
         )
         taken = [
-            Problem(path, f"is taken by the object at {self._owners[name]}")
-            for path, name in claims
-            if name in self._owners
+            Problem(path, f"is taken by the object at {self._owners[claim]}")
+            for path, claim in claims
+            if claim in self._owners
         ]
         if taken:
             raise Malformed(taken, read.kind, read.metadata.name)
-        self._owners |= {name: _place(document) for _, name in claims}
+        self._owners |= {claim: _place(document) for _, claim in claims}
 
-    def _refuse(self, document: Document, manifest: object, problems: Iterable[Problem]) -> None:
+    def _refuse(self, document: Document, manifest: object, problems: Sequence[Problem]) -> None:
         """End a call that cannot be read; of anything else, findings are all that remains."""
         if isinstance(manifest, Mapping) and manifest.get("kind") == ToolCall.__name__:
             ended = status.malformed(manifest, [str(problem) for problem in problems], self._now())
             unread = Entry(_place(document), manifest, None, ended)
             self._entries[f"unread {len(self._entries)}"] = unread
             return
+        level = Level.WARNING if admission.is_foreign(manifest) else Level.ERROR
         self.findings += tuple(
-            Finding(document.source, document.position_of(problem.path), problem.path, problem.message)
+            Finding(document.source, document.position_of(problem.path), problem.path, problem.message, level)
             for problem in problems
         )
+        if key := keys.of_unread(manifest):
+            place = f"{document.source}:{document.position_of(problems[0].path)}"
+            self._unread.setdefault(key, f"{place}: {'; '.join(map(str, problems))}")
+
+    def _leaving(self, entry: Entry) -> str:
+        """Why a call that has not ended is not to run."""
+        if entry.call is None or status.is_finished(entry.call):
+            return ""
+        if entry.call.metadata.deletion_timestamp:
+            return "it is being deleted"
+        session = self._sessions.get(keys.of_session(entry.call))
+        return "its session is being deleted" if session and session.metadata.deletion_timestamp else ""
+
+
+def _object(manifest: object) -> Mapping[str, Any]:
+    """What could be read as an object is one."""
+    return manifest if isinstance(manifest, Mapping) else {}
 
 
 def _place(document: Document) -> str:

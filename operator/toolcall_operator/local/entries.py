@@ -19,13 +19,15 @@ from toolcall_operator.core.reasons import Terminal
 class Entry:
     """A ToolCall: `manifest` is the object as it was written, `call` as it was read, None if it cannot be read.
 
-    `place` says where it was written. Texts are one printable line each.
+    `place` says where it was written; `leaving` why it is not to be run, when it or its session is being deleted. Texts
+    are one printable line each.
     """
 
     place: str
     manifest: Mapping[str, Any]
     call: ToolCall | None
     status: ToolCallStatus | None
+    leaving: str = ""
 
     @property
     def name(self) -> str:
@@ -42,8 +44,10 @@ class Entry:
 
     @property
     def end(self) -> Condition | None:
-        """The condition that says how it ended; None while it has not."""
-        return conditions.find(self.status.conditions, ConditionType.FINISHED) if self.status else None
+        """The condition that says how it ended, whoever wrote it; None while it has not."""
+        held = self.status.conditions if self.status else ()
+        ends = (ConditionType.FINISHED, *Terminal)
+        return next((conditions.find(held, end) for end in ends if conditions.is_true(held, end)), None)
 
     @property
     def succeeded(self) -> bool:

@@ -13,7 +13,7 @@ ANNOTATION = "toolcall.agentprimitives.authzed.com/expect"
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Judgement:
     """One call: the reason it was expected to end for, and the one it ended for (empty: it did not end)."""
 
     name: str
@@ -26,13 +26,14 @@ class Verdict:
         return self.expected == self.actual
 
 
-def judged(entries: Iterable[Entry]) -> tuple[Verdict, ...]:
-    """A verdict on each call."""
+def judged(entries: Iterable[Entry]) -> tuple[Judgement, ...]:
+    """A judgement on each call that was to run, or had ended before."""
     return tuple(
-        Verdict(
+        Judgement(
             name=entry.name,
             expected=entry.annotation(ANNOTATION) or Reason.PROCESS_EXITED,
             actual=entry.end.reason if entry.end else "",
         )
         for entry in entries
+        if not entry.leaving
     )

@@ -78,7 +78,10 @@ def _at(path: str) -> Iterator[Document | Finding]:
         yield from _in_file(path, Path(path))
     elif files := _files_below(path):
         for file in files:
-            yield from _in_file(str(file), file)
+            if file.exists() and not file.is_file():  # a pipe, say, that nobody may ever write to
+                yield Finding(str(file), 0, "", "is no file")
+            else:
+                yield from _in_file(str(file), file)
     else:
         yield Finding(path, 0, "", f"holds no manifests: no file there ends in {', '.join(sorted(SUFFIXES))}")
 

@@ -3,13 +3,15 @@
 kubectl reads YAML 1.1 by way of a Go library (sigs.k8s.io/yaml), and a manifest has to mean the same here: ``yes``,
 ``on`` and ``y`` are true, ``010`` is 8, ``1e3`` is a number, while times and ``1:30`` are text (PyYAML's own rules
 differ in the last three and in ``y``). Three things are stricter: a name given twice is an error, a name that is no
-text is left as it is for the parser to object to (kubectl makes the text "true" of ``on:``), and no tag beyond those of
-JSON is known.
+text is left as it is for the parser to object to (kubectl makes the text "true" of ``on:``), and neither tags nor
+numbers beyond those of JSON are known.
 """
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +24,8 @@ from yaml.scanner import Scanner
 
 LARGEST_DOCUMENT = 1_000_000
 """How many values a document may have once its aliases are written out: no alias bomb can fill the memory."""
+LONGEST_NUMBER = 1_000
+"""How many digits a whole number may have: Python writes out no more than 4,300 decimal ones."""
 
 _TAG = "tag:yaml.org,2002:"
 _STEP = re.compile(
@@ -232,17 +236,20 @@ def _scalar(node: yaml.ScalarNode) -> str | int | float | bool | None:
 
 def _integer(node: yaml.Node, text: str) -> int:
     """The whole number; a leading 0 means octal, as in C."""
-    try:
-        return int(re.sub(r"^([-+]?)0([0-7]+)$", r"\g<1>0o\g<2>", text), 0)
-    except ValueError:
-        raise NotReadable("holds a number that cannot be read", _line(node)) from None
+    if len(text) <= LONGEST_NUMBER:
+        with suppress(ValueError):
+            return int(re.sub(r"^([-+]?)0([0-7]+)$", r"\g<1>0o\g<2>", text), 0)
+    raise NotReadable("holds a number that cannot be read", _line(node))
 
 
 def _float(node: yaml.Node, text: str) -> float:
     try:
-        return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
+        number = float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
     except ValueError:
         raise NotReadable("holds a number that cannot be read", _line(node)) from None
+    if not math.isfinite(number):
+        raise NotReadable("holds a number that JSON does not have", _line(node))
+    return number
 
 
 def _joined(text: str) -> str:

@@ -112,7 +112,6 @@ def test_metadata_holds_what_this_project_reads_and_passes_over_the_rest() -> No
     metadata = parsing.parse(call).metadata
 
     assert metadata.namespace == "default"
-    assert metadata.owner_references[0].controller is True
     assert metadata.creation_timestamp == MOMENT.replace(microsecond=0)
 
 

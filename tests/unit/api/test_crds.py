@@ -5,9 +5,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from tests.unit.api import conformance, manifests
-from toolcall_operator.api import crds, parsing
+from tests.unit.api import conformance, manifests, values
+from toolcall_operator.api import crds, parsing, schema, structural
 from toolcall_operator.api.base import Model
 
 SCHEMAS = {kind.name: crds.schema(kind) for kind in crds.KINDS}
@@ -171,7 +173,10 @@ def test_defaults_are_spelled_as_manifests_spell_them() -> None:
         manifests.call(),
         WHOLE_CALL,
         manifests.session_class(),
-        manifests.session_class(resources={"cpu": 2, "memory": 1024, "ephemeralStorage": "1e9"}),
+        manifests.session_class(
+            resources={"cpu": 2, "memory": 1024, "ephemeralStorage": "1e9", "pidsLimit": 4_194_304}
+        ),
+        manifests.session_class(terminationGracePeriod="168h"),
         manifests.tool(service={"name": "records", "path": "/lookup"}),
         manifests.tool(command=["a"], parameters={"type": "object", "properties": {"a": {}}}),
         manifests.session(owner={"app": "web", "user": "alice"}, toolspecs=[], toolConfig={"a": [1]}),
@@ -203,6 +208,19 @@ def test_what_the_model_takes_the_schema_takes(manifest: dict[str, Any]) -> None
         manifests.credential({"envVar": "A"}, type="other"),
         manifests.session_class(resources={"cpu": "1", "memory": "1Gi"}),
         manifests.session_class(resources={**manifests.RESOURCES, "memory": "-1"}),
+        manifests.session_class(resources={**manifests.RESOURCES, "memory": -1}),
+        manifests.session_class(resources={**manifests.RESOURCES, "memory": "0.5"}),
+        manifests.session_class(resources={**manifests.RESOURCES, "memory": "5Pi"}),
+        manifests.session_class(resources={**manifests.RESOURCES, "cpu": -1}),
+        manifests.session_class(resources={**manifests.RESOURCES, "cpu": "1u"}),
+        manifests.session_class(resources={**manifests.RESOURCES, "pidsLimit": 4_194_305}),
+        manifests.session_class(terminationGracePeriod="168h1ms"),
+        manifests.session_class(terminationGracePeriod="1.0005s"),
+        manifests.session_class(sessionDefaults={"idleTTL": "2562048h"}),
+        manifests.session_class(writablePaths=["/a", "/a"]),
+        manifests.tool(command=[""]),
+        manifests.call(env={"A": "é" * 16_385}),
+        manifests.call(stdin="é" * 524_289),
         manifests.session_class(sandbox={"kind": "microvm"}),
         manifests.session_class(tools=[{"name": "a", "command": ["a"]}] * 2),
         manifests.session(owner={"app": "web/x", "user": "a"}),
@@ -214,14 +232,81 @@ def test_what_the_schema_refuses_the_model_refuses(manifest: dict[str, Any]) -> 
         parsing.parse(manifest)
 
 
-@pytest.mark.parametrize(
-    "manifest",
-    (
-        manifests.call(args=["x" * 131_072]),
-        manifests.call(inputArtifacts=[{"artifactRef": "r", "path": "p"}, {"artifactRef": "s", "path": "p"}]),
-        manifests.credential({"envVar": "NOT-A-NAME"}),
+MARKED = {kind.name: structural.marked(kind.model) for kind in crds.KINDS}
+SMALLEST = {
+    "ToolCall": manifests.call(),
+    "SpiceboxClass": manifests.session_class(),
+    "SpiceboxSession": manifests.session(),
+}
+
+
+@EVERY_KIND
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
+@given(data=st.data())
+def test_the_schema_and_the_model_accept_the_same_but_for_what_is_marked(kind: str, data: st.DataObject) -> None:
+    part = data.draw(st.sampled_from(["spec", "spec", "spec", "status"]))
+    node = MARKED[kind]["properties"][part]
+    field = data.draw(st.sampled_from(sorted(node["properties"])))
+    smallest = SMALLEST[kind]
+    value = data.draw(values.of(node["properties"][field]))
+    manifest = {**smallest, part: {**smallest.get(part, {}), field: value}}
+
+    objections = list(conformance.objections(manifest, MARKED[kind]))
+
+    if all(objection.stricter for objection in objections):
+        parsing.parse(manifest)
+    else:
+        with pytest.raises(parsing.Malformed):
+            parsing.parse(manifest)
+
+
+LONG, NO_NAME = "x" * 131_072, "NOT-A-NAME"
+TOKEN_HASH_IS_MISSING = "streamTokenHash is required when mode is stream or interactive"  # noqa: S105 (a message)
+STRICTER = {
+    ("ToolCall", "spec.args[]", "maxLength"): manifests.call(args=[LONG]),
+    ("ToolCall", "spec.inputArtifacts", "x-kubernetes-list-map-keys"): manifests.call(
+        inputArtifacts=[{"artifactRef": "r", "path": "p"}, {"artifactRef": "s", "path": "p"}]
     ),
-)
-def test_where_the_schema_is_stricter_the_core_has_a_reason_of_its_own(manifest: dict[str, Any]) -> None:
-    assert list(conformance.objections(manifest, SCHEMAS["ToolCall"]))
-    parsing.parse(manifest)
+    ("ToolCall", "spec.credentials[].inject.envVar", "pattern"): manifests.credential({"envVar": NO_NAME}),
+    ("ToolCall", "spec.credentials[].inject.envVar", "maxLength"): manifests.credential({"envVar": "A" * 257}),
+    ("ToolCall", "spec", TOKEN_HASH_IS_MISSING): manifests.call(mode="stream"),
+    ("ToolCall", "spec", "maxDuration can be set only when mode is interactive"): manifests.call(maxDuration="1s"),
+    ("ToolCall", "spec", "idleTimeout can be set only when mode is interactive"): manifests.call(idleTimeout="1s"),
+    ("SpiceboxClass", "spec.tools[].command[]", "maxLength"): manifests.tool(command=["a", LONG]),
+    ("SpiceboxClass", "spec.tools[].defaultArgs[]", "maxLength"): manifests.tool(command=["a"], defaultArgs=[LONG]),
+    ("SpiceboxClass", "spec.allowedEnvNames[]", "pattern"): manifests.session_class(allowedEnvNames=[NO_NAME]),
+    ("SpiceboxClass", "spec.allowedEnvNames[]", "maxLength"): manifests.session_class(allowedEnvNames=["A" * 257]),
+}
+
+
+@pytest.mark.parametrize("difference", STRICTER, ids=" ".join)
+def test_where_the_schema_is_stricter_the_core_has_a_reason_of_its_own(difference: tuple[str, str, str]) -> None:
+    kind, path, keyword = difference
+
+    (objection,) = conformance.objections(STRICTER[difference], MARKED[kind])
+
+    assert (re.sub(r"\[\d+\]", "[]", objection.path), objection.keyword, objection.stricter) == (path, keyword, True)
+    parsing.parse(STRICTER[difference])
+
+
+def test_every_mark_has_its_example() -> None:
+    found = {
+        (kind, path.removeprefix(f"{kind}."), keyword)
+        for kind, schema in MARKED.items()
+        for path, node in nodes(schema, kind)
+        for keyword in marks(node)
+        if ".status" not in path  # what a session keeps of its class was judged when the class was
+    }
+
+    assert found == STRICTER.keys()
+
+
+def marks(node: dict[str, Any]) -> Iterator[str]:
+    """The keywords, and the messages of the rules, that are marked; of a keyed list, its keys."""
+    yield from set(node.get(schema.STRICTER, ())) - {"x-kubernetes-list-type"}
+    yield from (rule["message"] for rule in node.get(schema.RULES, ()) if schema.STRICTER in rule)
+
+
+@EVERY_KIND
+def test_no_mark_is_left_in_a_crd(kind: str) -> None:
+    assert schema.STRICTER not in str(DEFINITIONS[kind])

@@ -24,7 +24,8 @@ PARTS = st.tuples(st.integers(0, 10**5), st.sampled_from(["ms", "s", "m", "h"]))
         ("90m90s", 5_490_000),
         ("0s", 0),
         ("250ms", 250),
-        ("0.5ms0.5ms", 1),
+        ("1.0ms1.500000s", 1_501),
+        ("0.0001m0.00001h", 42),
         ("2562047h", 2_562_047 * 3_600_000),
     ),
 )
@@ -41,9 +42,10 @@ def test_another_grammar_is_refused(text: str) -> None:
         durations.parse(text)
 
 
-def test_finer_than_a_millisecond_is_refused_not_rounded() -> None:
+@pytest.mark.parametrize("text", ("1.0005s", "0.5ms", "0.5ms0.5ms", "0.00005m", "1h0.000001h"))
+def test_a_part_finer_than_a_millisecond_is_refused_not_rounded(text: str) -> None:
     with pytest.raises(ValueError, match="no finer than 1ms"):
-        durations.parse("1.0005s")
+        durations.parse(text)
 
 
 @pytest.mark.parametrize("text", ("9" * 60 + "h", "2562048h", "2562047h48m"))

@@ -92,6 +92,8 @@ def test_every_field_can_be_said() -> None:
         ({"arguments": {"a": "b" * 131_072}}, "spec.arguments", "must be at most 128 KiB as JSON"),
         ({"arguments": ["a"]}, "spec.arguments", "must be an object"),
         ({"arguments": {"a": float("nan")}}, "spec.arguments", "must hold nothing but JSON"),
+        ({"arguments": {"a": [{5: "b"}]}}, "spec.arguments", "must hold nothing but JSON"),
+        ({"arguments": {"a": {True: 1, "true": 2}}}, "spec.arguments", "must hold nothing but JSON"),
         ({"preDispatchSnapshot": {"sessionUID": "u", "turnIndex": 2**31, "sequence": 0}},
          "spec.preDispatchSnapshot.turnIndex", "must be at most 2147483647"),
         ({"workspace": {"mode": "private"}}, "spec.workspace.mode", "must be 'shared' or 'isolated'"),

@@ -13,34 +13,52 @@ from toolcall_operator.api.spiceboxclass import SpiceboxClass, SpiceboxClassSpec
 from toolcall_operator.api.spiceboxsession import SpiceboxSession, SpiceboxSessionSpec
 from toolcall_operator.api.toolcall import ToolCallSpec
 from toolcall_operator.api.tools import Tool
-from toolcall_operator.core import support
+from toolcall_operator.core import support, validation
+from toolcall_operator.core.validation import World
 
 STATIC = {"inject": {"envVar": "A"}, "source": {"type": "static", "namespace": "default", "name": "s", "key": "k"}}
 MOUNT = {"name": "m", "mountPath": "/m", "source": {"configMapRef": {"name": "m"}}}
 
 
-def field(
+def fields(
     call: dict[str, Any] | None = None,
     tool: dict[str, Any] | None = None,
     session: SpiceboxSession | None = None,
     session_class: SpiceboxClass | None = None,
     lacking: tuple[str, ...] = (),
-) -> str | None:
-    of_class = session_class or examples.session_class(tool)
-    return support.unsupported(
-        examples.call(**(call or {})), session or examples.session(), of_class, of_class.spec.tools[0], lacking
-    )
+) -> list[str]:
+    """The fields that a call with its session and class is refused for."""
+    world = World(session or examples.session(), session_class or examples.session_class(tool), lacking)
+    found = validation.every_field_is_carried_out(examples.call(**(call or {})), world)
+    return [objection.message.removesuffix(" asks for something that is not supported here") for objection in found]
 
 
 def test_an_ordinary_call_asks_for_nothing_beyond() -> None:
-    assert field() is None
+    assert fields() == []
+
+
+def test_every_field_is_told_and_none_twice() -> None:
+    session = examples.session(agent="a", scopes=["a"])
+    of_class = examples.session_class({"scope": "files", "parameters": {"a": 1}}, redaction="Off")
+
+    assert fields(
+        {"maxDuration": "1s", "captureOutputs": ["/work/out/a"]}, session=session, session_class=of_class
+    ) == [
+        "spec.maxDuration",
+        "spec.captureOutputs",
+        "SpiceboxClass plain spec.tools[echo].parameters",
+        "SpiceboxClass plain spec.tools[echo].scope",
+        "SpiceboxClass plain spec.redaction",
+        "SpiceboxSession work spec.agent",
+        "SpiceboxSession work spec.scopes",
+    ]
 
 
 @pytest.mark.parametrize(
     ("spec", "name"),
     (
-        ({"mode": "stream", "streamTokenHash": "0" * 64}, "spec.mode"),
-        ({"mode": "interactive", "streamTokenHash": "0" * 64}, "spec.mode"),
+        ({"mode": "stream"}, "spec.mode"),
+        ({"mode": "interactive"}, "spec.mode"),
         ({"streamTokenHash": "0" * 64}, "spec.streamTokenHash"),
         ({"maxDuration": "1s"}, "spec.maxDuration"),
         ({"idleTimeout": "1s"}, "spec.idleTimeout"),
@@ -54,7 +72,7 @@ def test_an_ordinary_call_asks_for_nothing_beyond() -> None:
     ),
 )
 def test_a_call_that_asks_for_something_unbuilt_is_told_the_field(spec: dict[str, Any], name: str) -> None:
-    assert field(call=spec) == name
+    assert fields(call=spec) == [name]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +87,7 @@ def test_a_call_that_asks_for_something_unbuilt_is_told_the_field(spec: dict[str
     ),
 )
 def test_a_tool_that_needs_something_unbuilt_is_told_by_class_tool_and_field(tool: dict[str, Any], name: str) -> None:
-    assert field(tool=tool) == f"SpiceboxClass plain spec.tools[echo].{name}"
+    assert fields(tool=tool) == [f"SpiceboxClass plain spec.tools[echo].{name}"]
 
 
 @pytest.mark.parametrize(
@@ -78,7 +96,7 @@ def test_a_tool_that_needs_something_unbuilt_is_told_by_class_tool_and_field(too
         ({"toolspecs": [{"name": "t"}]}, "toolspecs"),
         ({"network": {"mode": "allowlist", "allowedHosts": ["a.example"]}}, "network.allowedHosts"),
         ({"sandbox": {"config": {"a": 1}}}, "sandbox.config"),
-        ({"sandbox": {"warmPool": {"replicas": 1, "namespaces": ["a"]}}}, "sandbox.warmPool.replicas"),
+        ({"sandbox": {"warmPool": {"replicas": 1}}}, "sandbox.warmPool.replicas"),
         ({"limits": {"outputFiles": 1}}, "limits.outputFiles"),
         ({"limits": {"inputBytes": "1Mi"}}, "limits.inputBytes"),
         ({"credentials": {"workspace": "None"}}, "credentials.workspace"),
@@ -91,7 +109,7 @@ def test_a_tool_that_needs_something_unbuilt_is_told_by_class_tool_and_field(too
     ),
 )
 def test_a_class_that_asks_for_something_unbuilt_is_told_by_name_and_field(spec: dict[str, Any], name: str) -> None:
-    assert field(session_class=examples.session_class(**spec)) == f"SpiceboxClass plain spec.{name}"
+    assert fields(session_class=examples.session_class(**spec)) == [f"SpiceboxClass plain spec.{name}"]
 
 
 @pytest.mark.parametrize(
@@ -101,7 +119,6 @@ def test_a_class_that_asks_for_something_unbuilt_is_told_by_name_and_field(spec:
         ({"toolspecs": [{"name": "t"}]}, "toolspecs"),
         ({"toolspecs": []}, "toolspecs"),
         ({"toolConfig": {"a": 1}}, "toolConfig"),
-        ({"owner": {"app": "a", "user": "u"}}, "owner.app"),
         ({"scopes": ["a"]}, "scopes"),
         ({"mounts": [MOUNT]}, "mounts"),
         ({"workspace": {"mode": "isolated"}}, "workspace.mode"),
@@ -109,7 +126,7 @@ def test_a_class_that_asks_for_something_unbuilt_is_told_by_name_and_field(spec:
     ),
 )
 def test_a_session_that_asks_for_something_unbuilt_is_told_by_name_and_field(spec: dict[str, Any], name: str) -> None:
-    assert field(session=examples.session(**spec)) == f"SpiceboxSession work spec.{name}"
+    assert fields(session=examples.session(**spec)) == [f"SpiceboxSession work spec.{name}"]
 
 
 def test_defaults_that_are_written_out_and_empty_lists_ask_for_nothing() -> None:
@@ -126,7 +143,7 @@ def test_defaults_that_are_written_out_and_empty_lists_ask_for_nothing() -> None
     )
     session = examples.session(scopes=[], toolConfig={}, workspace={}, idleTTL="1h", defaultEnv={"A": "b"})
 
-    assert field(call, session=session, session_class=of_class) is None
+    assert fields(call, session=session, session_class=of_class) == []
 
 
 def test_what_another_tool_of_the_class_needs_is_nothing_to_this_call() -> None:
@@ -134,18 +151,18 @@ def test_what_another_tool_of_the_class_needs_is_nothing_to_this_call() -> None:
     other = Tool.model_validate({"name": "web", "http": {"url": "https://example.com"}})
     spec = of_class.spec.model_copy(update={"tools": (*of_class.spec.tools, other)})
 
-    assert field(session_class=of_class.model_copy(update={"spec": spec})) is None
+    assert fields(session_class=of_class.model_copy(update={"spec": spec})) == []
 
 
 def test_what_the_place_lacks_is_refused_only_there_and_only_when_asked_for() -> None:
     lacking = ("SpiceboxClass spec.privateVolumes", "SpiceboxClass spec.pod")
     volume = examples.session_class(privateVolumes=[{"name": "home", "mountPath": "/home/agent"}])
 
-    assert field(session_class=volume) is None
-    assert field(lacking=lacking) is None
-    assert field(session_class=volume, lacking=lacking) == "SpiceboxClass plain spec.privateVolumes"
+    assert fields(session_class=volume) == []
+    assert fields(lacking=lacking) == []
+    assert fields(session_class=volume, lacking=lacking) == ["SpiceboxClass plain spec.privateVolumes"]
     labelled = examples.session_class(pod={"labels": {"a": "b"}})
-    assert field(session_class=labelled, lacking=lacking) == "SpiceboxClass plain spec.pod.labels"
+    assert fields(session_class=labelled, lacking=lacking) == ["SpiceboxClass plain spec.pod.labels"]
 
 
 def paths(model: type[Model], path: str) -> Iterator[str]:

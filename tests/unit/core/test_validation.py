@@ -41,7 +41,7 @@ def test_a_plan_holds_everything_a_process_needs() -> None:
     plan = planned(World(session, of_class), env={"B": "call"}, stdin="payload-under-test", timeout="200ms")
 
     request = plan.request
-    assert (plan.session, plan.session_class, plan.tool.name) == (session, of_class, "echo")
+    assert (plan.session, plan.session_class) == (session, of_class)
     assert request.uid == examples.call().metadata.uid
     assert request.env == {"A": "session", "B": "call"}
     assert request.stdin == b"payload-under-test"
@@ -59,21 +59,85 @@ def test_a_relative_command_is_accepted() -> None:
 def test_a_call_whose_session_is_absent_is_refused_naming_it() -> None:
     found = refused(World(None, None))
 
-    assert found == Refused(Reason.SESSION_GONE, "spec.session: there is no SpiceboxSession work in namespace default")
+    message = "spec.session names SpiceboxSession work, which is not in namespace default"
+    assert found == Refused(Reason.SESSION_GONE, message, "spec.session")
+
+
+def test_a_call_whose_session_cannot_be_read_is_told_so_and_why() -> None:
+    found = refused(World(None, None, unread="world.yaml:3: spec.klass is not a known field"))
+
+    assert found.reason is Reason.SESSION_GONE
+    assert found.message == (
+        "spec.session names SpiceboxSession work, which is in namespace default and cannot be read: "
+        "world.yaml:3: spec.klass is not a known field"
+    )
 
 
 def test_a_call_whose_sessions_class_is_absent_is_refused_naming_both() -> None:
     found = refused(World(examples.session(), None))
 
+    assert found == Refused(
+        Reason.SESSION_NOT_ACTIVE, "SpiceboxSession work cannot run: there is no SpiceboxClass plain"
+    )
+
+
+def test_a_call_whose_sessions_class_cannot_be_read_is_told_so_and_why() -> None:
+    found = refused(World(examples.session(), None, unread="world.yaml:3: spec.resources is required"))
+
     assert found.reason is Reason.SESSION_NOT_ACTIVE
-    assert "SpiceboxSession work" in found.message
-    assert "SpiceboxClass plain" in found.message
+    assert found.message == (
+        "SpiceboxSession work cannot run: its SpiceboxClass plain cannot be read: "
+        "world.yaml:3: spec.resources is required"
+    )
+
+
+@pytest.mark.parametrize(
+    ("world", "tool", "reasons"),
+    (
+        (World(None, None), "echo", [Reason.SESSION_GONE, Reason.ENV_NAME_INVALID]),
+        (World(examples.session(), None), "echo", [Reason.SESSION_NOT_ACTIVE, Reason.ENV_NAME_INVALID]),
+        (examples.world(), "other", [Reason.TOOL_UNKNOWN, Reason.ENV_NAME_INVALID, Reason.ENV_SECRET_LIKE]),
+    ),
+)
+def test_of_a_call_without_a_target_only_what_needs_none_is_told_besides(
+    world: World, tool: str, reasons: list[Reason]
+) -> None:
+    call = examples.call(tool=tool, env={"A-B": "", "API_KEY": ""}, captureOutputs=["/work/out/a"], arguments={})
+
+    assert [objection.reason for objection in validation.objections(call, world)] == reasons
+
+
+def test_every_objection_to_a_call_is_told_in_the_order_of_the_checks() -> None:
+    call = examples.call(
+        maxDuration="1s",
+        captureOutputs=["/work/out/a"],
+        arguments={},
+        args=["x" * 131_072, "short", "x" * 131_072],
+        env={"API_KEY": "", "DB_PASSWORD": "", "9X": "", "A-B": "", "FINE": ""},
+    )
+
+    found = list(validation.objections(call, examples.world()))
+
+    assert [(objection.path, objection.reason) for objection in found] == [
+        ("spec.maxDuration", Reason.NOT_SUPPORTED),
+        ("spec.captureOutputs", Reason.NOT_SUPPORTED),
+        ("spec.arguments", Reason.UNSUPPORTED_FOR_TOOL),
+        ("spec.args[0]", Reason.ARGUMENTS_TOO_LONG),
+        ("spec.args[2]", Reason.ARGUMENTS_TOO_LONG),
+        ('spec.env["9X"]', Reason.ENV_NAME_INVALID),
+        ("spec.env.A-B", Reason.ENV_NAME_INVALID),
+        ("spec.env.API_KEY", Reason.ENV_SECRET_LIKE),
+        ("spec.env.DB_PASSWORD", Reason.ENV_SECRET_LIKE),
+    ]
+    assert all(objection.message.startswith(f"{objection.path} ") for objection in found)
+    assert validation.plan(call, examples.world()) == found[0]
 
 
 def test_an_unknown_tool_is_refused_naming_the_class_and_the_tools_it_has() -> None:
     found = refused(tool="ech")
 
-    assert found == Refused(Reason.TOOL_UNKNOWN, "spec.tool: SpiceboxClass plain has no tool ech; it has echo, cat")
+    message = "spec.tool names ech, which is no tool of SpiceboxClass plain; it has echo, cat"
+    assert found == Refused(Reason.TOOL_UNKNOWN, message, "spec.tool")
 
 
 def test_the_tools_of_a_large_class_are_not_all_listed() -> None:
@@ -139,29 +203,37 @@ def test_a_name_no_process_can_be_given_is_refused_naming_it(name: str) -> None:
     found = refused(env={name: "value"})
 
     assert found.reason is Reason.ENV_NAME_INVALID
-    assert name[:255] in found.message
+    assert found.path.startswith("spec.env")
+    assert name[:64] in found.path
 
 
 def test_a_name_with_control_characters_is_shown_without_them() -> None:
-    assert refused(env={"A\x1b[31m\nB": ""}).message.startswith("spec.env: 'A [31m B'")
+    found = refused(env={"A\x1b[31m\nB": ""})
+
+    assert found.path == 'spec.env["A\\u001b[31m\\nB"]'
+    assert found.message.isprintable()
 
 
 def test_invalid_names_are_found_before_names_that_suggest_a_secret() -> None:
-    assert "'Z-NAME'" in refused(env={"A_TOKEN": "", "Z-NAME": "", "Z.OTHER": ""}).message
+    assert refused(env={"A_TOKEN": "", "Z-NAME": "", "Z.OTHER": ""}).path == "spec.env.Z-NAME"
 
 
-def test_a_default_of_the_session_needs_a_valid_name_too() -> None:
-    found = refused(World(examples.session(defaultEnv={"NOT-A-NAME": "x"}), examples.session_class()))
+@pytest.mark.parametrize("name", ("NOT-A-NAME", "", "A=B"))
+def test_a_default_of_the_session_or_the_class_needs_a_valid_name_too(name: str) -> None:
+    of_session = refused(World(examples.session(defaultEnv={name: "x"}), examples.session_class()))
+    of_class = refused(World(examples.session(), examples.session_class(envDefaults={name: "x"})))
 
-    assert found.reason is Reason.ENV_NAME_INVALID
-    assert found.message.startswith("SpiceboxSession work spec.defaultEnv: 'NOT-A-NAME'")
+    assert of_session.reason is of_class.reason is Reason.ENV_NAME_INVALID
+    assert of_session.message.startswith("SpiceboxSession work spec.defaultEnv")
+    assert of_class.message.startswith("SpiceboxClass plain spec.envDefaults")
+    assert (of_session.path, of_class.path) == ("", "")
 
 
 def test_of_two_names_that_suggest_a_secret_the_alphabetically_first_is_named() -> None:
     found = refused(env={"MY_SECRET": "s3cr3t", "GH_TOKEN": "s3cr3t", "FOO": "bar"})
 
     assert found.reason is Reason.ENV_SECRET_LIKE
-    assert found.message.startswith("spec.env: the name GH_TOKEN ")
+    assert found.message.startswith("spec.env.GH_TOKEN has a name that suggests a secret; ")
     assert "s3cr3t" not in found.message
 
 

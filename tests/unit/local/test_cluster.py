@@ -10,9 +10,13 @@ import pytest
 
 from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.api.toolcallstatus import ToolCallStatus
+from toolcall_operator.core import validation
+from toolcall_operator.core.outcomes import Refused
+from toolcall_operator.core.reasons import Reason
 from toolcall_operator.local import manifests
 from toolcall_operator.local.cluster import FileCluster
 from toolcall_operator.local.entries import Entry
+from toolcall_operator.local.findings import Level
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
 HEAD = "apiVersion: agentprimitives.authzed.com/v1alpha1\nkind: "
@@ -155,14 +159,16 @@ def test_the_same_name_in_another_namespace_is_another_call(cluster_of: ClusterO
     assert reasons(cluster_of(a_call(), a_call("{name: build, namespace: team}")).entries) == [None, None]
 
 
-@pytest.mark.parametrize("uid", ("../../escaped", "a/b", "x y", "", "u" * 65))
-def test_a_uid_that_could_name_a_folder_elsewhere_is_refused(cluster_of: ClusterOf, uid: str) -> None:
+@pytest.mark.parametrize("uid", ("../../escaped", "a/b", "x y", "", "-a", "u" * 65))
+def test_a_uid_that_could_name_a_folder_elsewhere_or_that_no_supervisor_takes_is_refused(
+    cluster_of: ClusterOf, uid: str
+) -> None:
     (entry,) = cluster_of(a_call(f"{{name: build, uid: '{uid}'}}")).entries
 
     assert entry.end is not None
     assert (entry.end.reason, entry.end.message) == (
         "MalformedObject",
-        "metadata.uid must be 1 to 64 letters, digits and '-'",
+        "metadata.uid must be 1 to 64 letters, digits and '-', the first no '-'",
     )
 
 
@@ -203,3 +209,114 @@ def test_only_classes_and_sessions_that_calls_name_are_in_use(cluster_of: Cluste
     used = cluster_of(a_call(), CLASS, SESSION, *spare).used
 
     assert [manifest.metadata.name for manifest in used] == ["tools", "here"]
+
+
+async def test_a_session_that_cannot_be_read_is_told_as_there_with_its_place_and_problem(cluster_of: ClusterOf) -> None:
+    cluster = cluster_of(a_call(), SESSION.replace("class:", "klass:"))
+
+    refused = validation.plan(the_call(cluster), await cluster.observe(the_call(cluster)))
+
+    assert isinstance(refused, Refused)
+    assert refused.reason is Reason.SESSION_GONE
+    assert "is in namespace default and cannot be read: " in refused.message
+    assert "world.yaml:9: spec.klass is not a known field; did you mean class?" in refused.message
+
+
+async def test_a_class_that_cannot_be_read_is_told_as_there_with_its_place_and_problem(cluster_of: ClusterOf) -> None:
+    cluster = cluster_of(a_call(), SESSION, CLASS.replace("memory: 1Mi", "memory: -1"))
+
+    refused = validation.plan(the_call(cluster), await cluster.observe(the_call(cluster)))
+
+    assert isinstance(refused, Refused)
+    assert refused.reason is Reason.SESSION_NOT_ACTIVE
+    assert "SpiceboxClass tools cannot be read: " in refused.message
+    assert "world.yaml:14: spec.resources.memory must be at least 0" in refused.message
+
+
+async def test_a_session_that_cannot_be_read_is_none_in_another_namespace(cluster_of: ClusterOf) -> None:
+    broken = SESSION.replace("name: here", "name: here, namespace: other").replace("class:", "klass:")
+    cluster = cluster_of(a_call(), broken, "just text", HEAD + "SpiceboxSession\nmetadata: {name: [a]}")
+
+    assert (await cluster.observe(the_call(cluster))).unread == ""
+
+
+DELETED = "deletionTimestamp: '2026-01-31T11:00:00Z'"
+
+
+def test_a_call_that_is_being_deleted_is_leaving_and_its_status_stays_as_it_is(cluster_of: ClusterOf) -> None:
+    leaving, staying = cluster_of(a_call(f"{{name: build, {DELETED}}}"), a_call("{name: test}"), SESSION, CLASS).entries
+
+    assert (leaving.leaving, staying.leaving) == ("it is being deleted", "")
+    assert leaving.status is None
+    assert "status" not in leaving.to_manifest()
+
+
+def test_the_calls_of_a_session_that_is_being_deleted_are_leaving(cluster_of: ClusterOf) -> None:
+    session = SESSION.replace("name: here", f"name: here, {DELETED}")
+
+    here, elsewhere = cluster_of(a_call(), a_call("{name: test, namespace: other}"), session, CLASS).entries
+
+    assert (here.leaving, elsewhere.leaving) == ("its session is being deleted", "")
+
+
+def test_a_call_that_has_ended_or_cannot_be_read_is_not_leaving(cluster_of: ClusterOf) -> None:
+    ended = a_call(f"{{name: build, {DELETED}}}") + (
+        "\nstatus: {finished: true, conditions: [{type: Finished, status: 'True', reason: ProcessExited, message: '', "
+        "lastTransitionTime: '2026-01-31T11:00:00Z'}]}"
+    )
+    cluster = cluster_of(ended, a_call(f"{{name: test, {DELETED}}}", "{}"))
+
+    assert [entry.leaving for entry in cluster.entries] == ["", ""]
+
+
+def test_metadata_that_nobody_here_reads_is_kept_as_it_was_written(cluster_of: ClusterOf) -> None:
+    owner = "{apiVersion: v1, kind: Pod, name: p, uid: u, blockOwnerDeletion: true}"
+    written = f"{{name: build, finalizers: [a/b], resourceVersion: '7', ownerReferences: [{owner}], selfLink: x}}"
+    (entry,) = cluster_of(a_call(written)).entries
+
+    metadata = entry.to_manifest()["metadata"]
+
+    assert (metadata["finalizers"], metadata["resourceVersion"], metadata["selfLink"]) == (["a/b"], "7", "x")
+    assert metadata["ownerReferences"][0]["blockOwnerDeletion"] is True
+
+
+@pytest.mark.parametrize("generation", (2**60, -1, True))
+def test_a_generation_that_no_object_has_is_a_problem_like_any_other(cluster_of: ClusterOf, generation: int) -> None:
+    broken, fine = cluster_of(a_call(f"{{name: build, generation: {generation}}}"), a_call("{name: test}")).entries
+
+    assert broken.end is not None
+    assert broken.end.message.startswith("metadata.generation must be ")
+    assert fine.end is None
+
+
+@pytest.mark.parametrize("kind", ("[ToolCall]", "{a: b}", "7", "null"))
+def test_a_kind_that_is_no_text_is_told(cluster_of: ClusterOf, kind: str) -> None:
+    cluster = cluster_of(a_call().replace("kind: ToolCall", f"kind: {kind}"), a_call())
+
+    assert len(cluster.entries) == 1
+    assert "kind " in str(cluster.findings[0])
+
+
+@pytest.mark.parametrize(
+    ("document", "level"),
+    (
+        ("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}", Level.WARNING),
+        ("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}", Level.WARNING),
+        ("apiVersion: agentprimitives.authzed.com/v1alpha1\nkind: Toolcall\nmetadata: {name: a}", Level.ERROR),
+        ("apiVersion: agentprimitves.authzed.com/v1alpha1\nkind: SpiceboxClass\nmetadata: {name: a}", Level.ERROR),
+        ("kind: Toolcall\nmetadata: {name: a}", Level.ERROR),
+        ("just text", Level.ERROR),
+    ),
+    ids=["v1", "another group", "a mistyped kind", "a mistyped group", "no group", "no object"],
+)
+def test_an_object_of_somebody_else_is_no_mistake(cluster_of: ClusterOf, document: str, level: Level) -> None:
+    assert {finding.level for finding in cluster_of(document, a_call()).findings} == {level}
+
+
+def test_a_call_that_another_operator_ended_has_an_end(cluster_of: ClusterOf) -> None:
+    time = "'2026-01-01T00:00:00Z'"
+    ended = f"{{type: Succeeded, status: 'True', reason: ProcessExited, message: '', lastTransitionTime: {time}}}"
+    [entry] = cluster_of(a_call() + f"\nstatus: {{conditions: [{ended}]}}").entries
+
+    assert entry.end is not None
+    assert (entry.end.reason, entry.succeeded) == ("ProcessExited", True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -37,3 +38,7 @@ def test_a_call_is_judged_by_the_reason_it_ended_for(judged: Entry, verdict: tup
 
     assert (found.name, found.expected, found.actual) == ("build", *verdict)
     assert found.holds is (holds == "holds")
+
+
+def test_a_call_that_was_not_to_run_is_not_judged() -> None:
+    assert expectations.judged([replace(entry({}, None), leaving="it is being deleted")]) == ()

@@ -78,6 +78,16 @@ def test_a_session_and_a_class_that_are_not_in_the_files_are_warnings(tmp_path: 
     ]
 
 
+def test_a_session_or_class_that_cannot_be_read_is_not_told_as_missing(tmp_path: Path) -> None:
+    assert found(tmp_path, SESSION.replace("class:", "klass:"), CALL) == [
+        "all.yaml:4: error: spec.class is required",
+        "all.yaml:5: error: spec.klass is not a known field; did you mean class?",
+    ]
+    assert found(tmp_path, CLASS.replace("1Gi", "1Gb", 1), SESSION, CALL) == [
+        "all.yaml:5: error: spec.resources.memory must be a quantity such as 500m, 64Mi or 1.5Gi, not '1Gb'",
+    ]
+
+
 def test_a_session_of_another_namespace_is_not_the_calls(tmp_path: Path) -> None:
     elsewhere = SESSION.replace("{name: work}", "{name: work, namespace: other}")
 

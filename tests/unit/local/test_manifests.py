@@ -1,6 +1,7 @@
 """Manifest files, found and cut into documents."""
 
 import io
+import os
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -96,6 +97,14 @@ def test_a_folder_without_manifests_is_told(tmp_path: Path) -> None:
     (finding,) = manifests.read([tmp_path]).findings
 
     assert finding.message == "holds no manifests: no file there ends in .json, .yaml, .yml"
+
+
+def test_a_pipe_in_a_folder_is_told_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.yaml")
+
+    [finding] = manifests.read([tmp_path]).findings
+
+    assert (finding.source, finding.message) == (str(tmp_path / "pipe.yaml"), "is no file")
 
 
 def test_an_endless_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ _SILENT_PINGS = 3
 _OPENING_SECONDS = 10.0
 
 
-Answer = messages.Done | messages.Calls | messages.Refused
+Answer = messages.Done | messages.Calls | messages.Denied
 
 
 class Opening(NamedTuple):
@@ -34,7 +34,7 @@ class Channel(Protocol):
         """Output of the call."""
         ...
 
-    def on_message(self, message: messages.Started | messages.Exit | messages.Refused) -> None:
+    def on_message(self, message: messages.Started | messages.Exit | messages.Denied) -> None:
         """The answer to `start` or `attach`, or the end."""
         ...
 
@@ -160,19 +160,19 @@ class Connection:
         match message:
             case messages.Done() | messages.Calls():
                 self._answer(message.id, message)
-            case messages.Refused(channel=None, id=int(number)):
+            case messages.Denied(channel=None, id=int(number)):
                 self._answer(number, message)
-            case messages.Started() | messages.Exit() | messages.Detached() | messages.Refused(channel=int()):
+            case messages.Started() | messages.Exit() | messages.Detached() | messages.Denied(channel=int()):
                 self._tell(message)
             case _:
                 raise errors.ProtocolBroken("the supervisor sent a message out of its place")
 
-    def _tell(self, message: messages.Started | messages.Exit | messages.Detached | messages.Refused) -> None:
+    def _tell(self, message: messages.Started | messages.Exit | messages.Detached | messages.Denied) -> None:
         number = message.channel or 0
         listener = self._listener(number)
         if listener is None:
             # We left: only the answer to our detach frees the number, an exit may have crossed it.
-            if isinstance(message, messages.Detached | messages.Refused):
+            if isinstance(message, messages.Detached | messages.Denied):
                 del self._channels[number]
             return
         if isinstance(message, messages.Detached):
@@ -253,7 +253,7 @@ def _welcome(answers: list[frames.Frame]) -> messages.Hello:
     """The supervisor's hello, which is all it may have said so far."""
     first, *more = answers
     message = messages.parse(first.message) if isinstance(first, frames.Control) else None
-    if isinstance(message, messages.Refused):
+    if isinstance(message, messages.Denied):
         what = f"{errors.foreign(message.code)}: {errors.foreign(message.message)}"
         raise errors.ProtocolBroken(f"the supervisor refuses the connection, {what}")
     if more or not isinstance(message, messages.Hello) or message.version != messages.VERSION:

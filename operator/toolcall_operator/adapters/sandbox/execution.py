@@ -31,7 +31,7 @@ class SupervisedExecution:
         self._channel = 0
         self._sent = False
         self._known = False
-        self._answer: asyncio.Future[messages.Started | messages.Refused] | None = None
+        self._answer: asyncio.Future[messages.Started | messages.Denied] | None = None
         self._result: asyncio.Future[ExecResult] = asyncio.get_running_loop().create_future()
         self._follower: asyncio.Task[None] | None = None
         self._until = asyncio.get_running_loop().time() + line.patience.request
@@ -99,7 +99,7 @@ class SupervisedExecution:
             case _:
                 raise errors.ProtocolBroken("the supervisor sent standard input")
 
-    def on_message(self, message: messages.Started | messages.Exit | messages.Refused) -> None:
+    def on_message(self, message: messages.Started | messages.Exit | messages.Denied) -> None:
         """The answer to `start` or `attach`, or the end of the call."""
         if isinstance(message, messages.Exit):
             self._exited(message)
@@ -127,7 +127,7 @@ class SupervisedExecution:
                 raise
             raise errors.SandboxLost(Reason.TRANSPORT_LOST, str(unavailable)) from unavailable
 
-    async def _ask(self, connection: Connection) -> messages.Started | messages.Refused:
+    async def _ask(self, connection: Connection) -> messages.Started | messages.Denied:
         """Send `attach` for a call known to run, else its input and `start`; ConnectionResetError without an answer."""
         self._connection = connection
         self._channel = connection.open_channel(self)
@@ -164,7 +164,7 @@ class SupervisedExecution:
             self._lose(errors.SandboxLost(Reason.TRANSPORT_LOST, what))
 
     @staticmethod
-    def _forget(answer: asyncio.Future[messages.Started | messages.Refused]) -> None:
+    def _forget(answer: asyncio.Future[messages.Started | messages.Denied]) -> None:
         """A broken connection may have been noticed by sending already; then nobody asks the answer for its error."""
         if answer.done() and not answer.cancelled():
             answer.exception()
@@ -193,7 +193,7 @@ class SupervisedExecution:
         }
 
     @staticmethod
-    def _refuse(answer: messages.Refused) -> NoReturn:
+    def _refuse(answer: messages.Denied) -> NoReturn:
         what = errors.foreign(answer.message)
         match answer.code:
             case "Unavailable":

@@ -69,7 +69,7 @@ class Calls:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class Denied:
     """A request that was not carried out; without channel and id it concerns the whole connection."""
 
     channel: int | None
@@ -78,7 +78,7 @@ class Refused:
     message: str
 
 
-Message = Hello | Started | Detached | Exit | Done | Calls | Refused
+Message = Hello | Started | Detached | Exit | Done | Calls | Denied
 
 
 def parse(message: Mapping[str, object]) -> Message:
@@ -223,8 +223,8 @@ def _calls(fields: _Fields) -> Calls:
     return Calls(number, states)
 
 
-def _refused(fields: _Fields) -> Refused:
-    return Refused(fields.optional("channel"), fields.optional("id"), fields.text("code"), fields.text("message"))
+def _refused(fields: _Fields) -> Denied:
+    return Denied(fields.optional("channel"), fields.optional("id"), fields.text("code"), fields.text("message"))
 
 
 _READERS: Mapping[str, Callable[[_Fields], Message]] = {

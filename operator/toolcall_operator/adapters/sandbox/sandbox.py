@@ -59,7 +59,7 @@ class SupervisedSandbox:
     async def kill(self, uid: str) -> None:
         """Have the processes of a call ended; see `ports.Sandbox.kill`."""
         answer = await self._request("kill", uid=uid)
-        if isinstance(answer, messages.Refused) and answer.code not in _NOTHING_TO_DO:
+        if isinstance(answer, messages.Denied) and answer.code not in _NOTHING_TO_DO:
             raise _refusal("kill", answer)
 
     async def acknowledge(self, uid: str) -> None:
@@ -69,7 +69,7 @@ class SupervisedSandbox:
             Unavailable: the call still runs.
         """
         answer = await self._request("acknowledge", uid=uid)
-        if isinstance(answer, messages.Refused) and answer.code not in _NOTHING_TO_DO:
+        if isinstance(answer, messages.Denied) and answer.code not in _NOTHING_TO_DO:
             raise _refusal("acknowledge", answer)
 
     async def calls(self) -> Mapping[str, ports.CallState]:
@@ -106,7 +106,7 @@ class SupervisedSandbox:
 
 def _refusal(kind: str, answer: Answer) -> errors.OperatorError:
     """What a refusal means for who asked: a running call or a newer leader may pass, the rest is our own breach."""
-    if not isinstance(answer, messages.Refused):
+    if not isinstance(answer, messages.Denied):
         return errors.ProtocolBroken(f"the supervisor answered {kind} with something else")
     what = f"{kind} refused, {errors.foreign(answer.code)}: {errors.foreign(answer.message)}"
     return errors.Unavailable(what) if answer.code in {"StillRunning", "StaleEpoch"} else errors.ProtocolBroken(what)

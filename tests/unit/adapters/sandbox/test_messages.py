@@ -43,8 +43,8 @@ every_field = pytest.mark.parametrize(
         ("pong", messages.Done(id=2**53 - 1)),
         ("calls", messages.Calls(id=7, states={"a": "Running", "b": "Exited", "c": "Acknowledged"})),
         ("no calls", messages.Calls(id=7, states={})),
-        ("refused by id", messages.Refused(None, 6, "StillRunning", "the call has not ended yet")),
-        ("refused without either", messages.Refused(None, None, "ProtocolError", "a frame of kind 9")),
+        ("refused by id", messages.Denied(None, 6, "StillRunning", "the call has not ended yet")),
+        ("refused without either", messages.Denied(None, None, "ProtocolError", "a frame of kind 9")),
         (
             "exit of a tool that returned",
             messages.Exit(1, Cause.EXITED, 3, None, None, None, 12, StreamSize(5, 5), StreamSize()),

@@ -59,6 +59,7 @@ ATTACKS = (
     # What Landlock does not mediate.
     Attack("limit a sibling's time", "prlimit-cpu {victim}", ("seccomp",)),
     Attack("slow a sibling down by its scheduling", "sched {victim}", ("seccomp",)),
+    Attack("bind a sibling to one processor", "affinity {victim}", ("seccomp",)),
     Attack("slow a sibling down by its priority", "setpriority {victim}", ("seccomp",), on=_on(POD)),
     Attack("slow a sibling's files down", "ioprio {victim}", ("seccomp",), on=_on(POD)),
     Attack("read a sibling's System V memory", "sysv-shm-get 77", ("seccomp",), "sysv-shm-put 77 left", on=_on(POD)),

@@ -20,6 +20,7 @@ func processAttacks() []subcommand {
 		{"signal PID SIG", "sends the signal; PID -1 is whomever it reaches, and succeeds when that is nobody", attack(sendSignal)},
 		{"prlimit-cpu PID", "sets the process's CPU time limit to 0, which kills it", attack(prlimitCPU)},
 		{"sched PID", "changes the scheduling by setscheduler, setparam and setattr", attack(sched)},
+		{"affinity PID", "binds the process to one processor", attack(affinity)},
 		{"setpriority PID", "lowers the priority of the process, its group, every process of its user", attack(setPriority)},
 		{"ioprio PID", "lowers the I/O priority of the process, every process of its user", attack(ioPriority)},
 		{"oom-score PID SCORE", "writes /proc/PID/oom_score_adj; PID may be self", attack(oomScore)},
@@ -123,6 +124,20 @@ func sched(args []string) (string, error) {
 			return unix.SchedSetAttr(int(pid), &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_BATCH}, 0)
 		}},
 	)
+}
+
+// affinity takes a processor that the attacker may use itself, as the victim may be bound to some already.
+func affinity(args []string) (string, error) {
+	var own, one unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &own); err != nil {
+		return "", err
+	}
+	first := 0
+	for !own.IsSet(first) {
+		first++
+	}
+	one.Set(first)
+	return fmt.Sprint("bound to processor ", first), unix.SchedSetaffinity(number(args[0]), &one)
 }
 
 func setPriority(args []string) (string, error) {

@@ -17,7 +17,7 @@ import (
 func ordinary() []subcommand {
 	return []subcommand{
 		{"own-trace", "traces a child of its own from its first instruction, and attaches to another (gdb, strace)", attack(ownTrace)},
-		{"own-limits", "changes its own priority, limits, scheduling and I/O priority (nice, ulimit, chrt, ionice)", attack(ownLimits)},
+		{"own-limits", "changes its own priority, limits, scheduling, processors and I/O priority (nice, ulimit, chrt, taskset, ionice)", attack(ownLimits)},
 		{"rename-across DIR", "renames a file between two folders below DIR", attack(renameAcross)},
 	}
 }
@@ -78,11 +78,13 @@ func ownLimits([]string) (string, error) {
 	var priority int32
 	pointer := uintptr(unsafe.Pointer(&priority))
 	for _, step := range []way{
-		{"setpriority", func() error { return unix.Setpriority(unix.PRIO_PROCESS, 0, 5) }},
+		// Down to the very lowest: going up from where it was started, under nice say, would need a capability.
+		{"setpriority", func() error { return unix.Setpriority(unix.PRIO_PROCESS, 0, 19) }},
 		{"setrlimit", func() error { return unix.Setrlimit(unix.RLIMIT_NOFILE, &files) }},
 		{"prlimit64", func() error { return unix.Prlimit(0, unix.RLIMIT_NOFILE, &files, nil) }},
 		{"sched_setscheduler", func() error { return call(unix.SYS_SCHED_SETSCHEDULER, 0, unix.SCHED_BATCH, pointer) }},
 		{"sched_setparam", func() error { return call(unix.SYS_SCHED_SETPARAM, 0, pointer, 0) }},
+		{"sched_setaffinity", func() error { _, err := affinity([]string{"0"}); return err }},
 		{"ioprio_set", func() error { return call(unix.SYS_IOPRIO_SET, ioprioWhoProcess, 0, ioprioLowest) }},
 	} {
 		if err := step.attempt(); err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"toolcall-operator/supervisor/internal/confine"
+	"toolcall-operator/supervisor/internal/kept"
 )
 
 // defaultPath is where commands are found when the sandbox itself does not say.
@@ -16,7 +17,7 @@ type Base struct {
 	Env         map[string]string
 	Path        []string
 	Box         confine.Box
-	Inputs      string // holds one folder a call, named by uid
+	Inputs      *kept.Folder // holds one folder a call, named by uid
 	LandlockABI int
 }
 

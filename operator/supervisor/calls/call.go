@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"toolcall-operator/supervisor/internal/kept"
 	"toolcall-operator/supervisor/shim"
 	"toolcall-operator/supervisor/wire"
 )
@@ -22,19 +23,23 @@ type Call struct {
 	ended   chan struct{} // closed with the exit
 
 	streams [2]*spool
-	process *process // set before born closes
-	kills   int64    // the kernel's OOM kills before this call
+	process *process    // set before born closes
+	kills   int64       // the kernel's OOM kills before this call
+	expiry  *time.Timer // of the ended call, guarded by the registry
 
 	mu        sync.Mutex
 	cause     string // why it was asked to end, "" when nobody asked
+	early     []byte // orders for a shim that there is not yet
+	killed    bool   // KILL was ordered
 	deadline  *time.Timer
-	killer    *time.Timer
+	killer    *time.Timer // ends the grace
+	overdue   *time.Timer // ends the shim
 	exit      *wire.Exit
 	watchers  map[Watcher]struct{}
 	forgotten bool
 }
 
-func newCall(request wire.Start, folder string) *Call {
+func newCall(request wire.Start, folder *kept.Folder) *Call {
 	c := &Call{
 		uid:      request.UID,
 		began:    time.Now(),
@@ -51,6 +56,12 @@ func newCall(request wire.Start, folder string) *Call {
 
 // UID names the call.
 func (c *Call) UID() string { return c.uid }
+
+// Born waits until the call has a shim. Errors: *Unavailable when none could be made.
+func (c *Call) Born() error {
+	<-c.born
+	return c.failure
+}
 
 // Ended is closed when the exit is recorded.
 func (c *Call) Ended() <-chan struct{} { return c.ended }
@@ -122,26 +133,8 @@ func (c *Call) release() {
 	}
 }
 
-// stop ends the call: TERM, its grace, KILL. The first cause stands; a later one that has no grace still hurries it.
-func (c *Call) stop(cause string, grace time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.exit != nil || (c.cause != "" && grace > 0) {
-		return
-	}
-	if c.cause == "" {
-		c.cause = cause
-	}
-	if grace == 0 {
-		c.process.order(shim.Kill)
-		return
-	}
-	c.process.order(shim.Terminate)
-	c.killer = time.AfterFunc(grace, func() { c.process.order(shim.Kill) })
-}
-
-// runs lets a call live that was born: its output flows, its deadline counts from the arrival of the start.
-func (c *Call) run(timeout time.Duration, lost func(), oomKills func() int64) {
+// run lets a call live that was born: its output flows, its deadline counts from the arrival of the start. It returns when the call has ended.
+func (c *Call) run(timeout time.Duration, oomKills func() int64) {
 	c.mu.Lock()
 	c.deadline = time.AfterFunc(timeout-time.Since(c.began), func() { c.stop(wire.CauseDeadline, c.grace) })
 	c.mu.Unlock()
@@ -152,8 +145,7 @@ func (c *Call) run(timeout time.Duration, lost func(), oomKills func() int64) {
 	}
 	report, err := shim.ReadReport(c.process.control)
 	if err != nil {
-		<-c.process.reaped
-		lost()
+		c.process.clearAway(clearing)
 	}
 	duration := time.Since(c.began)
 	for _, p := range pumps {
@@ -172,9 +164,10 @@ func (c *Call) end(report shim.Report, lost error, duration time.Duration, oomKi
 	exit.Stdout = c.streams[0].output()
 	exit.Stderr = c.streams[1].output()
 	c.exit = &exit
-	c.deadline.Stop()
-	if c.killer != nil {
-		c.killer.Stop()
+	for _, timer := range []*time.Timer{c.deadline, c.killer, c.overdue} {
+		if timer != nil {
+			timer.Stop()
+		}
 	}
 	c.mu.Unlock()
 	c.process.close()

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"toolcall-operator/supervisor/internal/confine"
+	"toolcall-operator/supervisor/internal/kept"
 	"toolcall-operator/supervisor/internal/proctree"
 	"toolcall-operator/supervisor/reaper"
 	"toolcall-operator/supervisor/shim"
@@ -29,6 +30,9 @@ var (
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "shim" {
 		os.Exit(shim.Main())
+	}
+	if len(os.Args) > 2 && os.Args[1] == "traced" {
+		panic(becomeTraced(os.Args[2:]))
 	}
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		panic(err)
@@ -64,24 +68,26 @@ func newSandbox(t *testing.T, changes ...func(*Config)) sandbox {
 	t.Helper()
 	dir := t.TempDir()
 	s := sandbox{t: t, workspace: filepath.Join(dir, "workspace"), inputs: filepath.Join(dir, "in")}
+	var opened []*kept.Folder
 	for _, folder := range []string{s.workspace, s.inputs, filepath.Join(dir, "spool")} {
 		if err := os.Mkdir(folder, 0o700); err != nil {
 			t.Fatal(err)
 		}
+		opened = append(opened, openFolder(t, folder))
 	}
 	box := confine.DefaultBox(nil)
 	box.Write = append(box.Write, s.workspace)
 	config := Config{
 		Launcher: theLauncher,
-		Reaper:   theReaper,
 		Base: Base{
 			Env:         map[string]string{"PATH": "/usr/bin:/bin", "HOME": s.workspace},
 			Path:        []string{"/usr/bin", "/bin"},
 			Box:         box,
-			Inputs:      s.inputs,
+			Inputs:      opened[1],
 			LandlockABI: confine.ABI(),
 		},
-		Spool:     filepath.Join(dir, "spool"),
+		Spool:     opened[2],
+		Shared:    opened,
 		Retention: time.Minute,
 		Gauge:     plenty{},
 	}
@@ -89,8 +95,17 @@ func newSandbox(t *testing.T, changes ...func(*Config)) sandbox {
 		change(&config)
 	}
 	s.Registry = NewRegistry(config)
-	t.Cleanup(func() { s.KillAll(); s.AwaitEnd(10 * time.Second) })
+	t.Cleanup(func() { s.KillAll(); _ = s.AwaitEnd(10 * time.Second) })
 	return s
+}
+
+func openFolder(t *testing.T, path string) *kept.Folder {
+	t.Helper()
+	folder, err := kept.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return folder
 }
 
 var uids atomic.Int64
@@ -108,6 +123,18 @@ func request(argv ...string) wire.Start {
 }
 
 func sh(script string) wire.Start { return request("sh", "-c", script) }
+
+// Start is what a start frame does: the call that is known by its uid, or a new one.
+func (s sandbox) Start(r wire.Start, stdin *os.File) (c *Call, attached bool, err error) {
+	c, known, err := s.Enter(r)
+	switch {
+	case err != nil:
+		return nil, false, err
+	case known:
+		return c, true, c.Born()
+	}
+	return c, false, s.Launch(c, r, stdin)
+}
 
 // start starts a call that must be new.
 func (s sandbox) start(r wire.Start) *Call {

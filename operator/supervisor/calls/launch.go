@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"sync/atomic"
 	"syscall"
 
 	"toolcall-operator/supervisor/internal/confine"
+	"toolcall-operator/supervisor/internal/threads"
 	"toolcall-operator/supervisor/reaper"
 	"toolcall-operator/supervisor/shim"
 )
@@ -17,12 +19,18 @@ const self = "/proc/self/exe"
 // maxSpares bounds the shims that wait for a call; there are as many as calls that were started at once, and one more.
 const maxSpares = 1 << 16
 
+// idleThreads is how many threads wait for work, or half as many: each shim takes one, which ends with it, and a machine whose process table is full
+// gives no other.
+const idleThreads = 32
+
 // Launcher makes shims, one in advance: a call then waits for its tool to start and not for the shim, which takes three times as long.
 type Launcher struct {
 	scope   *confine.Scope
 	reaper  *reaper.Reaper
 	devNull *os.File
 	env     []string
+	room    room
+	forks   atomic.Int64
 	spares  chan *process // nil for one that could not be made
 }
 
@@ -36,13 +44,17 @@ func NewLauncher(r *reaper.Reaper, env []string) (*Launcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Launcher{scope: scope, reaper: r, devNull: devNull, env: env, spares: make(chan *process, maxSpares)}
+	l := &Launcher{scope: scope, reaper: r, devNull: devNull, env: env, room: newRoom(), spares: make(chan *process, maxSpares)}
+	threads.Warm(idleThreads)
 	go l.supply()
 	return l, nil
 }
 
-// launch has a shim start what spec says. A nil stdin is /dev/null.
-func (l *Launcher) launch(spec shim.Spec, stdin *os.File) (*process, error) {
+// launch has a shim start what spec says. A nil stdin is /dev/null. calls is how many run, this one among them.
+func (l *Launcher) launch(spec shim.Spec, stdin *os.File, calls int) (*process, error) {
+	if err := l.room.check(calls); err != nil {
+		return nil, err
+	}
 	message := spec.Append(nil)
 	if p := l.take(); p != nil {
 		if p.instruct(message, stdin) == nil {
@@ -67,10 +79,17 @@ func (l *Launcher) take() *process {
 	return <-l.spares
 }
 
-// supply makes one spare.
+// supply makes one spare, and every now and then the threads that the last ones took.
 func (l *Launcher) supply() {
-	p, _ := l.make() // An error is met again, and told, by the call that finds no shim.
+	if l.room.check(0) != nil { // Met again, and told, by the call that finds no shim.
+		l.spares <- nil
+		return
+	}
+	p, _ := l.make() // The same.
 	l.spares <- p
+	if l.forks.Add(1)%(idleThreads/2) == 0 {
+		threads.Warm(idleThreads)
+	}
 }
 
 // make forks a shim that waits for its spec.
@@ -85,7 +104,7 @@ func (l *Launcher) make() (*process, error) {
 		ends.closeOurs()
 		return nil, fmt.Errorf("fork a shim: %w", err)
 	}
-	return &process{pid: pid, reaped: reaped, control: ends.control.ours, streams: [2]*os.File{ends.stdout.ours, ends.stderr.ours}}, nil
+	return &process{reaper: l.reaper, pid: pid, reaped: reaped, control: ends.control.ours, streams: [2]*os.File{ends.stdout.ours, ends.stderr.ours}}, nil
 }
 
 // fork makes the shim from a thread that has entered a scope of its own: the whole shim lives in it, and the thread dies with its goroutine.

@@ -2,14 +2,10 @@ package calls
 
 import (
 	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
-	"toolcall-operator/supervisor/reaper"
-	"toolcall-operator/supervisor/shim"
+	"toolcall-operator/supervisor/internal/kept"
 	"toolcall-operator/supervisor/wire"
 )
 
@@ -31,10 +27,10 @@ func (u *Unavailable) Error() string { return u.Reason }
 // Config is what all calls of a supervisor share.
 type Config struct {
 	Launcher  *Launcher
-	Reaper    *reaper.Reaper
 	Base      Base
-	Spool     string        // folder of nameless files
-	Retention time.Duration // how long an exited call waits for its acknowledgement
+	Spool     *kept.Folder   // of nameless files
+	Shared    []*kept.Folder // what calls share, and need their rights on
+	Retention time.Duration  // how long an exited call waits for its acknowledgement
 	Gauge     Gauge
 }
 
@@ -56,27 +52,9 @@ func NewRegistry(config Config) *Registry {
 	return &Registry{config: config, calls: map[string]*Call{}, buried: map[string]struct{}{}}
 }
 
-// Start gives the call of this uid, and whether it was known before. A new one is started with this standard input (nil for none), which is read
-// while Start runs and not after. Errors: ErrAcknowledged, *Unavailable.
-func (r *Registry) Start(request wire.Start, stdin *os.File) (c *Call, attached bool, err error) {
-	c, known, err := r.enter(request)
-	if err != nil {
-		return nil, false, err
-	}
-	if known {
-		<-c.born
-		return c, true, c.failure
-	}
-	if err := r.launch(c, request, stdin); err != nil {
-		r.drop(c, err)
-		return nil, false, c.failure
-	}
-	close(c.born)
-	return c, false, nil
-}
-
-// enter gives the call of this uid, or makes it known.
-func (r *Registry) enter(request wire.Start) (c *Call, known bool, err error) {
+// Enter gives the call of this uid, and whether it was known before; a new one has no process until Launch. From here on it can be found, killed
+// and listed. It does not wait. Errors: ErrAcknowledged, *Unavailable.
+func (r *Registry) Enter(request wire.Start) (c *Call, known bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, dead := r.buried[request.UID]; dead {
@@ -97,86 +75,17 @@ func (r *Registry) enter(request wire.Start) (c *Call, known bool, err error) {
 	return c, false, nil
 }
 
-func (r *Registry) launch(c *Call, request wire.Start, stdin *os.File) error {
-	process, err := r.config.Launcher.launch(r.spec(request, stdin != nil), stdin)
-	if err != nil {
-		return err
-	}
-	c.process = process
-	go func() {
-		c.run(request.Timeout, r.config.Reaper.KillStrays, r.config.Gauge.OOMKills)
-		r.retire(c)
-	}()
-	return nil
-}
-
-func (r *Registry) spec(request wire.Start, hasStdin bool) shim.Spec {
-	base := r.config.Base
-	box := base.Box
-	if own := filepath.Join(base.Inputs, request.UID); isFolder(own) {
-		box.Read = append(box.Read[:len(box.Read):len(box.Read)], own)
-	}
-	if hasStdin {
-		// Without a rule of its own a tool could read its stdin, but not open it by its other name, /dev/stdin.
-		box.Read = append(box.Read[:len(box.Read):len(box.Read)], "/proc/self/fd/0")
-	}
-	return shim.Spec{
-		Argv:        request.Argv,
-		Env:         base.overlaid(request.Env),
-		Path:        base.Path,
-		Box:         box,
-		Pids:        request.Pids,
-		LandlockABI: base.LandlockABI,
-	}
-}
-
-func isFolder(path string) bool {
-	info, err := os.Lstat(path)
-	return err == nil && info.IsDir()
-}
-
-// drop makes a call unknown again that could not be made.
-func (r *Registry) drop(c *Call, why error) {
-	r.mu.Lock()
-	delete(r.calls, c.uid)
-	r.running--
-	r.mu.Unlock()
-	c.failure = &Unavailable{fmt.Sprintf("the supervisor could not start the call: %v", why)}
-	close(c.born)
-}
-
-// retire counts an ended call out, and buries it when nobody comes for it.
-func (r *Registry) retire(c *Call) {
-	r.mu.Lock()
-	r.running--
-	r.mu.Unlock()
-	time.AfterFunc(r.config.Retention, func() { r.expire(c) })
-}
-
-func (r *Registry) expire(c *Call) {
-	if c.isWatched() {
-		time.AfterFunc(r.config.Retention, func() { r.expire(c) })
-		return
-	}
-	_ = r.Acknowledge(c.uid)
-}
-
-// Find gives a call that is running, or ended and not acknowledged. Errors: ErrUnknown, ErrAcknowledged.
+// Find gives a call that is about to start, running, or ended and not acknowledged. Errors: ErrUnknown, ErrAcknowledged.
 func (r *Registry) Find(uid string) (*Call, error) {
 	r.mu.Lock()
-	c, known := r.calls[uid]
-	_, dead := r.buried[uid]
-	r.mu.Unlock()
-	switch {
-	case dead:
+	defer r.mu.Unlock()
+	if _, dead := r.buried[uid]; dead {
 		return nil, ErrAcknowledged
-	case !known:
-		return nil, ErrUnknown
 	}
-	if <-c.born; c.failure != nil {
-		return nil, ErrUnknown
+	if c, known := r.calls[uid]; known {
+		return c, nil
 	}
-	return c, nil
+	return nil, ErrUnknown
 }
 
 // Kill ends a call; one that ended already stays as it is. Errors: ErrUnknown.
@@ -207,17 +116,6 @@ func (r *Registry) Acknowledge(uid string) error {
 	r.bury(uid)
 	c.forget()
 	return nil
-}
-
-func (r *Registry) bury(uid string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if _, dead := r.buried[uid]; dead {
-		return
-	}
-	delete(r.calls, uid)
-	r.buried[uid] = struct{}{}
-	r.tombstones = append(r.tombstones, uid)
 }
 
 // List names the calls, the acknowledged ones last and newest first.

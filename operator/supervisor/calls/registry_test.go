@@ -4,11 +4,14 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+	"weak"
 
 	"toolcall-operator/supervisor/wire"
 )
@@ -172,6 +175,29 @@ func TestAnEndedCallIsForgottenAfterTheRetentionUnlessSomebodyIsAttached(t *test
 	}
 }
 
+func TestNothingHoldsAnAcknowledgedCall(t *testing.T) {
+	s := newSandbox(t)
+	var calls []weak.Pointer[Call]
+	for range 5 {
+		c, _ := s.run(sh("echo x"))
+		calls = append(calls, weak.Make(c))
+	}
+	s.eventually("retiring", func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.running == 0
+	})
+	for _, c := range calls {
+		if err := s.Acknowledge(c.Value().UID()); err != nil {
+			t.Error(err)
+		}
+	}
+	s.eventually("letting go", func() bool {
+		runtime.GC()
+		return !slices.ContainsFunc(calls, func(c weak.Pointer[Call]) bool { return c.Value() != nil })
+	})
+}
+
 func TestOutputStaysForWhoeverIsAttachedWhenTheCallIsAcknowledged(t *testing.T) {
 	s := newSandbox(t)
 	c := s.start(sh("echo x"))
@@ -202,6 +228,19 @@ func TestACallReadsItsOwnInputsAndNoOther(t *testing.T) {
 	c, _ := s.run(mine)
 	if got := s.text(c, wire.Stdout); got != "of "+mine.UID {
 		t.Errorf("got %q", got)
+	}
+}
+
+func TestACallDoesNotStartWithoutTheInputsItWasGiven(t *testing.T) {
+	s := newSandbox(t)
+	r := request("true")
+	if err := os.WriteFile(filepath.Join(s.inputs, r.UID), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := s.Start(r, nil)
+	var unavailable *Unavailable
+	if !errors.As(err, &unavailable) || !strings.Contains(unavailable.Reason, r.UID) {
+		t.Errorf("got %v", err)
 	}
 }
 

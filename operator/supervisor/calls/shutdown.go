@@ -1,6 +1,7 @@
 package calls
 
 import (
+	"fmt"
 	"time"
 
 	"toolcall-operator/supervisor/wire"
@@ -9,22 +10,14 @@ import (
 // Terminate starts nothing more, and ends every call as Terminating with its own grace.
 func (r *Registry) Terminate() {
 	for _, c := range r.close("the sandbox was told to stop") {
-		go func() {
-			if <-c.born; c.failure == nil {
-				c.stop(wire.CauseTerminating, c.grace)
-			}
-		}()
+		c.stop(wire.CauseTerminating, c.grace)
 	}
 }
 
 // KillAll starts nothing more, and kills every call at once.
 func (r *Registry) KillAll() {
 	for _, c := range r.close("the supervisor ends") {
-		go func() {
-			if <-c.born; c.failure == nil {
-				c.stop(wire.CauseKilled, 0)
-			}
-		}()
+		c.stop(wire.CauseKilled, 0)
 	}
 }
 
@@ -32,6 +25,11 @@ func (r *Registry) close(why string) []*Call {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closing = why
+	return r.all()
+}
+
+// all is every call that was not acknowledged. The lock is held.
+func (r *Registry) all() []*Call {
 	all := make([]*Call, 0, len(r.calls))
 	for _, c := range r.calls {
 		all = append(all, c)
@@ -39,12 +37,39 @@ func (r *Registry) close(why string) []*Call {
 	return all
 }
 
-// pollEvery is how often a supervisor that ends looks whether it may.
-const pollEvery = 10 * time.Millisecond
+const (
+	// pollEvery is how often a supervisor that ends looks whether it may.
+	pollEvery = 10 * time.Millisecond
+	// lastly is how long calls may take to die that were sent KILL because the time was up, and once more when their shims were.
+	lastly = time.Second
+)
 
-// AwaitEnd waits until no call runs, or until the time is up.
-func (r *Registry) AwaitEnd(most time.Duration) {
-	r.await(most, func() bool { return r.running == 0 })
+// AwaitEnd waits until no call runs. When the time is up the calls that are left are killed, and then their shims. The error says how many live on.
+func (r *Registry) AwaitEnd(most time.Duration) error {
+	noneRuns := func() bool { return r.running == 0 }
+	if r.await(most, noneRuns) {
+		return nil
+	}
+	r.each(func(c *Call) { c.stop(wire.CauseTerminating, 0) })
+	if r.await(lastly, noneRuns) {
+		return nil
+	}
+	r.each((*Call).abandon)
+	if r.await(lastly, noneRuns) {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return fmt.Errorf("calls whose processes do not die: %d", r.running)
+}
+
+func (r *Registry) each(do func(*Call)) {
+	r.mu.Lock()
+	all := r.all()
+	r.mu.Unlock()
+	for _, c := range all {
+		do(c)
+	}
 }
 
 // AwaitAcknowledged waits until every call was acknowledged, or until the time is up.
@@ -52,13 +77,14 @@ func (r *Registry) AwaitAcknowledged(most time.Duration) {
 	r.await(most, func() bool { return len(r.calls) == 0 })
 }
 
-func (r *Registry) await(most time.Duration, reached func() bool) {
-	for end := time.Now().Add(most); time.Now().Before(end); time.Sleep(pollEvery) {
+// await reports whether the state was reached in time; reached is asked with the lock held.
+func (r *Registry) await(most time.Duration, reached func() bool) bool {
+	for end := time.Now().Add(most); ; time.Sleep(pollEvery) {
 		r.mu.Lock()
 		done := reached()
 		r.mu.Unlock()
-		if done {
-			return
+		if done || time.Now().After(end) {
+			return done
 		}
 	}
 }

@@ -1,21 +1,17 @@
 package calls
 
 import (
-	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"sync"
 
-	"golang.org/x/sys/unix"
-
-	"toolcall-operator/supervisor/internal/measures"
+	"toolcall-operator/supervisor/internal/kept"
 	"toolcall-operator/supervisor/wire"
 )
 
 // spool keeps the head of one stream, and counts all of it. One goroutine writes, any number read.
 type spool struct {
-	folder string
+	folder *kept.Folder
 	limit  int64
 
 	mu     sync.Mutex
@@ -35,7 +31,7 @@ func (s *spool) write(p []byte) (kept bool) {
 	n := 0
 	if !full {
 		if file == nil {
-			file, _ = Nameless(s.folder)
+			file, _ = s.folder.Nameless()
 		}
 		if file != nil {
 			n, _ = file.WriteAt(p[:min(int64(len(p)), room)], stored)
@@ -50,7 +46,7 @@ func (s *spool) write(p []byte) (kept bool) {
 	return n > 0
 }
 
-// Output is how much was written and how much of it kept.
+// output is how much was written and how much of it kept.
 func (s *spool) output() wire.Output {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,32 +72,4 @@ func (s *spool) close() {
 		s.file = nil
 	}
 	s.full = true
-}
-
-// Nameless makes a file in folder that no other process can open: it never has a name.
-func Nameless(folder string) (*os.File, error) {
-	if measures.Off("nameless-spool") {
-		return os.CreateTemp(folder, "spool-")
-	}
-	fd, err := unix.Open(folder, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC|unix.O_EXCL, 0o600)
-	if err == nil {
-		return os.NewFile(uintptr(fd), filepath.Join(folder, "nameless")), nil
-	}
-	if err != unix.EOPNOTSUPP && err != unix.EISDIR {
-		return nil, fmt.Errorf("make a file in %s: %w", folder, err)
-	}
-	return unlinked(folder)
-}
-
-// unlinked is for file systems without O_TMPFILE (NFS): the file has a name for the blink of an eye, in a folder that no tool may open.
-func unlinked(folder string) (*os.File, error) {
-	file, err := os.CreateTemp(folder, "spool-")
-	if err != nil {
-		return nil, err
-	}
-	if err := os.Remove(file.Name()); err != nil {
-		_ = file.Close()
-		return nil, err
-	}
-	return file, nil
 }

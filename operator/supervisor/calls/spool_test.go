@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"toolcall-operator/supervisor/internal/kept"
 	"toolcall-operator/supervisor/wire"
 )
 
@@ -25,7 +25,7 @@ func TestASpoolKeepsTheHeadAndCountsEverything(t *testing.T) {
 		"a limit of 0":            {0, []string{"abc"}, ""},
 		"one write over a border": {1, []string{"ab"}, "a"},
 	} {
-		s := &spool{folder: t.TempDir(), limit: row.limit}
+		s := &spool{folder: openFolder(t, t.TempDir()), limit: row.limit}
 		for _, w := range row.writes {
 			s.write([]byte(w))
 		}
@@ -43,7 +43,7 @@ func TestASpoolKeepsTheHeadAndCountsEverything(t *testing.T) {
 }
 
 func TestASpoolIsReadFromAnyOffset(t *testing.T) {
-	s := &spool{folder: t.TempDir(), limit: 100}
+	s := &spool{folder: openFolder(t, t.TempDir()), limit: 100}
 	defer s.close()
 	s.write([]byte("0123456789"))
 	p := make([]byte, 4)
@@ -59,7 +59,12 @@ func TestASpoolIsReadFromAnyOffset(t *testing.T) {
 }
 
 func TestASpoolOnADiskThatTakesNothingCountsOn(t *testing.T) {
-	s := &spool{folder: filepath.Join(t.TempDir(), "not there"), limit: 100}
+	full, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &spool{limit: 100, file: full}
+	defer s.close()
 	if s.write([]byte("abc")) {
 		t.Error("something was kept")
 	}
@@ -71,24 +76,12 @@ func TestASpoolOnADiskThatTakesNothingCountsOn(t *testing.T) {
 
 func TestASpoolMakesNoFileBeforeTheFirstByteAndNoNameEver(t *testing.T) {
 	folder := t.TempDir()
-	s := &spool{folder: folder, limit: 100}
+	s := &spool{folder: openFolder(t, folder), limit: 100}
 	defer s.close()
 	if s.file != nil {
 		t.Error("a file was made")
 	}
 	s.write([]byte("abc"))
-	if entries, err := os.ReadDir(folder); err != nil || len(entries) != 0 {
-		t.Errorf("%v, %v", entries, err)
-	}
-}
-
-func TestAFileSystemWithoutNamelessFilesLeavesNoNameEither(t *testing.T) {
-	folder := t.TempDir()
-	file, err := unlinked(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = file.Close() }()
 	if entries, err := os.ReadDir(folder); err != nil || len(entries) != 0 {
 		t.Errorf("%v, %v", entries, err)
 	}
@@ -147,29 +140,48 @@ func TestACallEndsAlsoWhenAStrangerHoldsItsOutputOpen(t *testing.T) {
 }
 
 func TestStandardInputIsAFileThatCanBeOpenedAgainToReadAndNotToWrite(t *testing.T) {
-	s := newSandbox(t)
-	stdin, err := os.CreateTemp(t.TempDir(), "stdin")
-	if err != nil {
+	for name, folder := range map[string]*kept.Folder{"on the disk": openFolder(t, t.TempDir()), "in memory": gone(t)} {
+		t.Run(name, func(t *testing.T) {
+			s := newSandbox(t)
+			stdin, err := folder.Nameless()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = stdin.Close() }()
+			want := bytes.Repeat([]byte("0123456789"), 10000)
+			if _, err := stdin.Write(want); err != nil {
+				t.Fatal(err)
+			}
+			again, err := kept.ReadOnly(stdin)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = again.Close() }()
+			c, _, err := s.Start(sh("cat; cat /dev/stdin; echo x >/dev/stdin"), again)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.end(c)
+			if got := s.text(c, wire.Stdout); got != string(want)+string(want) {
+				t.Errorf("%d bytes, stderr %q", len(got), s.text(c, wire.Stderr))
+			}
+			if after, err := stdin.Stat(); err != nil || after.Size() != int64(len(want)) {
+				t.Errorf("it has %d bytes, %v", after.Size(), err)
+			}
+		})
+	}
+}
+
+// gone is a folder that was removed while it was open.
+func gone(t *testing.T) *kept.Folder {
+	t.Helper()
+	path := t.TempDir() + "/gone"
+	if err := os.Mkdir(path, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	want := bytes.Repeat([]byte("0123456789"), 10000)
-	if _, err := stdin.Write(want); err != nil {
+	folder := openFolder(t, path)
+	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	again, err := os.Open(stdin.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = again.Close() }()
-	c, _, err := s.Start(sh("cat; cat /dev/stdin; echo x >/dev/stdin"), again)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.end(c)
-	if got := s.text(c, wire.Stdout); got != string(want)+string(want) {
-		t.Errorf("%d bytes", len(got))
-	}
-	if got := s.text(c, wire.Stderr); !strings.Contains(got, "ermission denied") {
-		t.Errorf("stderr %q", got)
-	}
+	return folder
 }

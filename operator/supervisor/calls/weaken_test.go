@@ -24,11 +24,11 @@ func weakened(t *testing.T, measure string, changes ...func(*Config)) sandbox {
 func TestWithoutNamelessSpoolsOutputLiesInAFolderUnderAName(t *testing.T) {
 	s := weakened(t, "nameless-spool")
 	s.run(sh("echo the secret of this call"))
-	entries, err := os.ReadDir(s.config.Spool)
+	entries, err := os.ReadDir(s.config.Spool.Path())
 	if err != nil || len(entries) != 1 {
 		t.Fatalf("%v, %v", entries, err)
 	}
-	stolen, err := os.ReadFile(s.config.Spool + "/" + entries[0].Name())
+	stolen, err := os.ReadFile(s.config.Spool.Path() + "/" + entries[0].Name())
 	if err != nil || string(stolen) != "the secret of this call\n" {
 		t.Errorf("%q, %v", stolen, err)
 	}
@@ -59,4 +59,14 @@ func TestWithoutTheScopeATreeThatHidesIsWalkedAndKilledAllTheSame(t *testing.T) 
 	c, exit := s.run(r)
 	s.expect(exit, "Deadline")
 	s.expectAllDead(s.output(c, 2))
+}
+
+func TestWithoutTheScopeAToolStopsItsShimAndIsEndedAllTheSame(t *testing.T) {
+	s := weakened(t, "landlock-scopes")
+	r := sh("echo $$; kill -STOP $PPID; sleep 300")
+	r.Timeout, r.Grace = 300*time.Millisecond, 100*time.Millisecond
+	c := s.start(r)
+	pids := s.output(c, 1)
+	s.expect(s.end(c), "Lost")
+	s.expectAllDead(pids)
 }

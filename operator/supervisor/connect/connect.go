@@ -58,24 +58,39 @@ func Peer(conn *net.UnixConn) (int32, error) {
 	return credentials.Pid, nil
 }
 
-// bridge copies both ways. It returns when one way ended, nil if that was an orderly end.
+// lastWords is how long serve has to say why it takes no more: it answers, and then closes.
+const lastWords = 2 * time.Second
+
+// bridge copies both ways. It returns when one way ended, nil if that was an orderly end. When serve takes no more, what it still says is carried out first.
 func bridge(in io.Reader, out io.Writer, conn io.ReadWriter, silence time.Duration) error {
-	ended := make(chan error, 2)
+	there, back := make(chan error, 1), make(chan error, 1)
 	heard := &listener{from: in}
 	heard.touch()
-	go func() { ended <- pipe(conn, heard) }()
-	go func() { ended <- pipe(out, conn) }()
+	go func() { there <- pipe(conn, heard) }()
+	go func() { back <- pipe(out, conn) }()
 	ticks := time.NewTicker(silence / 45)
 	defer ticks.Stop()
 	for {
 		select {
-		case err := <-ended:
+		case err := <-there:
+			if err != nil && !heard.broke() {
+				await(back, lastWords)
+			}
+			return err
+		case err := <-back:
 			return err
 		case <-ticks.C:
 			if heard.since() >= silence {
 				return ErrSilence
 			}
 		}
+	}
+}
+
+func await(ended <-chan error, most time.Duration) {
+	select {
+	case <-ended:
+	case <-time.After(most):
 	}
 }
 
@@ -87,18 +102,25 @@ func pipe(to io.Writer, from io.Reader) error {
 	return err
 }
 
-// listener notes when something was read last.
+// listener notes when something was read last, and when nothing more can be.
 type listener struct {
-	from io.Reader
-	last atomic.Int64
-	zero time.Time
+	from   io.Reader
+	last   atomic.Int64
+	zero   time.Time
+	broken atomic.Bool
 }
 
 func (l *listener) Read(p []byte) (int, error) {
 	n, err := l.from.Read(p)
 	l.touch()
+	if err != nil {
+		l.broken.Store(true)
+	}
 	return n, err
 }
+
+// broke reports whether nothing more can be read.
+func (l *listener) broke() bool { return l.broken.Load() }
 
 func (l *listener) touch() {
 	if l.zero.IsZero() {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -50,6 +51,41 @@ func TestItEndsWhenServeDoes(t *testing.T) {
 	_ = serve.Close()
 	if err := <-ended; err != nil {
 		t.Errorf("got %v", err)
+	}
+}
+
+// refusing is a serve that takes nothing, says why a moment later, and closes.
+type refusing struct{ said io.Reader }
+
+func (r refusing) Write([]byte) (int, error) { return 0, syscall.EPIPE }
+func (r refusing) Read(p []byte) (int, error) {
+	time.Sleep(50 * time.Millisecond)
+	return r.said.Read(p)
+}
+
+func TestWhatServeSaysBeforeItClosesIsCarriedOutAlsoWhenItTakesNoMore(t *testing.T) {
+	var out bytes.Buffer
+	err := bridge(bytes.NewReader([]byte("a hello")), &out, refusing{bytes.NewReader([]byte("BadKey"))}, time.Minute)
+	if out.String() != "BadKey" || !errors.Is(err, syscall.EPIPE) {
+		t.Errorf("%q, %v", out.String(), err)
+	}
+}
+
+func TestAServeThatTakesNoMoreAndSaysNothingIsNotWaitedForLong(t *testing.T) {
+	never, _ := io.Pipe()
+	begun := time.Now()
+	err := bridge(bytes.NewReader([]byte("a hello")), io.Discard, refusing{never}, time.Minute)
+	if took := time.Since(begun); took > lastWords+time.Second || !errors.Is(err, syscall.EPIPE) {
+		t.Errorf("%v after %s", err, took)
+	}
+}
+
+func TestItEndsAtOnceWhenTheOperatorsConnectionBreaks(t *testing.T) {
+	in, _, _, ended := both(t, time.Minute)
+	begun := time.Now()
+	_ = in.CloseWithError(syscall.ECONNRESET)
+	if err := <-ended; !errors.Is(err, syscall.ECONNRESET) || time.Since(begun) > lastWords/2 {
+		t.Errorf("%v after %s", err, time.Since(begun))
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"toolcall-operator/supervisor/internal/cgroup"
 )
 
 // unlimitedV1 is what cgroup v1 shows for "no limit", give or take a page: no machine has as much.
@@ -31,31 +33,17 @@ var (
 )
 
 // Find is the memory controller of a process, whose /proc/PID/cgroup is given, below root (/sys/fs/cgroup). ok is false when there is none.
-// A container without a namespace of its own for control groups sees its group mounted at the controller's root, so that is looked at too.
 func Find(root, procCgroup string) (c Cgroup, ok bool) {
-	for _, line := range strings.Split(procCgroup, "\n") {
-		parts := strings.SplitN(line, ":", 3)
-		if len(parts) != 3 {
-			continue
+	for _, folder := range cgroup.Folders(root, procCgroup, "memory") {
+		c := Cgroup{folder.Path, v1}
+		if folder.Unified {
+			c.names = v2
 		}
-		for _, candidate := range candidates(root, parts[1], parts[2]) {
-			if _, err := os.Stat(filepath.Join(candidate.folder, candidate.names.usage)); err == nil {
-				return candidate, true
-			}
+		if _, err := os.Stat(filepath.Join(c.folder, c.names.usage)); err == nil {
+			return c, true
 		}
 	}
 	return Cgroup{}, false
-}
-
-func candidates(root, controllers, path string) []Cgroup {
-	switch {
-	case controllers == "":
-		return []Cgroup{{filepath.Join(root, path), v2}, {root, v2}}
-	case strings.Contains(","+controllers+",", ",memory,"):
-		mount := filepath.Join(root, "memory")
-		return []Cgroup{{filepath.Join(mount, path), v1}, {mount, v1}}
-	}
-	return nil
 }
 
 // Limit is in bytes; 0 when there is none, or it cannot be read.

@@ -6,9 +6,6 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
-
-	"toolcall-operator/supervisor/internal/proctree"
-	"toolcall-operator/supervisor/treekill"
 )
 
 // Reaper knows which children were forked on purpose. There is one in a process, for it takes all wait statuses.
@@ -19,6 +16,9 @@ type Reaper struct {
 	known map[int]chan struct{}
 	early map[int]struct{} // reaped while forks were under way: perhaps a child that is not entered yet
 	forks int
+
+	hunting bool            // a hunt for strays is under way
+	clients []chan struct{} // who waits for its end
 }
 
 // Start reaps from now on.
@@ -93,50 +93,13 @@ func (r *Reaper) settle(pid int) {
 	}
 }
 
-// KillStrays kills every child that was not forked on purpose, with all that descend from it, and returns when none is left.
-func (r *Reaper) KillStrays() {
-	r.gate.Lock()
-	defer r.gate.Unlock()
+// Kill kills a child that was forked on purpose, unless it was reaped: its pid may be somebody else's then.
+func (r *Reaper) Kill(pid int, reaped <-chan struct{}) {
 	r.reap.Lock()
 	defer r.reap.Unlock()
-	treekill.All(r.strays)
-}
-
-// strays are the descendants of this process whose way up meets no known child. The way is walked for each: a list of children that is read
-// while processes come and go may skip one, and a process of a living call must never be taken for a stray.
-func (r *Reaper) strays() []int {
-	r.collectAll()
-	self := os.Getpid()
-	below, err := proctree.Descendants(self)
-	if err != nil {
-		return nil
+	select {
+	case <-reaped:
+	default:
+		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
-	var strays []int
-	for _, pid := range below {
-		if r.isStray(pid, self) {
-			strays = append(strays, pid)
-		}
-	}
-	return strays
-}
-
-func (r *Reaper) isStray(pid, self int) bool {
-	for pid != self {
-		if r.isKnown(pid) {
-			return false
-		}
-		parent, err := proctree.ParentOf(pid)
-		if err != nil || parent == 0 {
-			return false
-		}
-		pid = parent
-	}
-	return true
-}
-
-func (r *Reaper) isKnown(pid int) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	_, known := r.known[pid]
-	return known
 }

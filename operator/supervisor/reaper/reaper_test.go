@@ -79,7 +79,9 @@ func TestStraysDieWithAllThatDescendsFromThemAndKnownChildrenLive(t *testing.T) 
 		t.Fatal(err)
 	}
 	time.Sleep(100 * time.Millisecond)
-	theReaper.KillStrays()
+	if !theReaper.KillStrays(10 * time.Second) {
+		t.Error("some are left")
+	}
 	below, err := proctree.Descendants(os.Getpid())
 	family, _ := proctree.Descendants(known)
 	if err != nil || len(below) != len(family)+1 || len(family) != 2 || !slices.Contains(below, known) {

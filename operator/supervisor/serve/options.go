@@ -2,6 +2,7 @@
 package serve
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -11,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"toolcall-operator/supervisor/internal/confine"
 )
 
 // UsageError is a command line that cannot be carried out. Its text names the flag.
@@ -91,38 +94,60 @@ func (o options) checked(key string) (options, error) {
 	return o.absolute()
 }
 
-// absolute makes the folders independent of the working directory, which becomes the workspace.
-func (o options) absolute() (options, error) {
-	named := map[string]*string{"--workspace": &o.workspace, "--work": &o.work, "--home": &o.home, "--tmp": &o.tmp, "--spool": &o.spool}
-	for i := range o.writable {
-		named[fmt.Sprintf("--writable %s", o.writable[i])] = &o.writable[i]
-	}
-	for i := range o.hide {
-		named[fmt.Sprintf("--hide %s", o.hide[i])] = &o.hide[i]
-	}
-	for name, folder := range named {
-		path, err := filepath.Abs(*folder)
-		if err != nil || *folder == "" {
-			return o, &UsageError{name + " must be a folder"}
-		}
-		*folder = path
-	}
-	return o, nil
+// flagged is a folder of the command line, with the flag that named it.
+type flagged struct {
+	flag   string
+	folder *string
 }
 
-// prepare makes the folders that are missing, and goes to the workspace: shims and tools inherit it.
-func (o options) prepare() error {
-	for name, folder := range map[string]string{
-		"--workspace": o.workspace, "--work": o.out(), "--work ": o.inputs(), "--tmp": o.tmp, "--spool": o.spool,
-	} {
-		if err := os.MkdirAll(folder, 0o700); err != nil {
-			return &UsageError{fmt.Sprintf("%s: %v", name, err)}
+// all is every folder, in the order of the help.
+func (o *options) all() []flagged {
+	all := []flagged{{"--workspace", &o.workspace}, {"--work", &o.work}, {"--home", &o.home}, {"--tmp", &o.tmp}, {"--spool", &o.spool}}
+	for i := range o.writable {
+		all = append(all, flagged{"--writable " + o.writable[i], &o.writable[i]})
+	}
+	for i := range o.hide {
+		all = append(all, flagged{"--hide " + o.hide[i], &o.hide[i]})
+	}
+	return all
+}
+
+// absolute makes the folders independent of the working directory, which becomes the workspace.
+func (o options) absolute() (options, error) {
+	for _, f := range o.all() {
+		path, err := filepath.Abs(*f.folder)
+		if err != nil || *f.folder == "" {
+			return o, &UsageError{f.flag + " must be a folder"}
+		}
+		*f.folder = path
+	}
+	return o, o.apart()
+}
+
+// apart refuses a writable folder that would open the inputs or the output of other calls.
+func (o options) apart() error {
+	out := o.out()
+	writable := []flagged{{"--workspace", &o.workspace}, {"--work", &out}, {"--tmp", &o.tmp}, {"--home", &o.home}}
+	for i := range o.writable {
+		writable = append(writable, flagged{"--writable " + o.writable[i], &o.writable[i]})
+	}
+	closed := []flagged{{"the inputs of --work", new(o.inputs())}, {"--spool", &o.spool}}
+	for _, w := range writable {
+		for _, c := range closed {
+			if confine.Touch(realPath(*w.folder), realPath(*c.folder)) {
+				return &UsageError{fmt.Sprintf("%s: %s is writable, and must neither hold nor lie in %s (%s)", w.flag, *w.folder, c.flag, *c.folder)}
+			}
 		}
 	}
-	if err := os.Chdir(o.workspace); err != nil {
-		return &UsageError{fmt.Sprintf("--workspace: %v", err)}
-	}
 	return nil
+}
+
+// realPath is where a path leads, also when its last parts do not exist yet.
+func realPath(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil || path == filepath.Dir(path) {
+		return cmp.Or(real, path)
+	}
+	return filepath.Join(realPath(filepath.Dir(path)), filepath.Base(path))
 }
 
 func (o options) inputs() string { return filepath.Join(o.work, "in") }

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -23,6 +24,15 @@ func TestAMistakeOnTheCommandLineIsTheCallersAndNamesTheFlag(t *testing.T) {
 		{"--key-sha256 " + anyHash + " --retention 0s", "--retention"},
 		{"--key-sha256 " + anyHash + " --workspace=", "--workspace"},
 		{"--key-sha256 " + anyHash + " --writable=", "--writable"},
+		{"--key-sha256 " + anyHash + " --writable /", "--writable /"},
+		{"--key-sha256 " + anyHash + " --writable /work", "--writable /work"},
+		{"--key-sha256 " + anyHash + " --writable /work/in/a", "--writable /work/in/a"},
+		{"--key-sha256 " + anyHash + " --writable ../../../../../../../work", "--writable /work"},
+		{"--key-sha256 " + anyHash + " --writable /run", "--writable /run"},
+		{"--key-sha256 " + anyHash + " --tmp /run/toolcall", "--tmp"},
+		{"--key-sha256 " + anyHash + " --home /run/toolcall/x", "--home"},
+		{"--key-sha256 " + anyHash + " --workspace /work", "--workspace"},
+		{"--key-sha256 " + anyHash + " --spool /work/out/spool", "--spool"},
 		{"--key-sha256 " + anyHash + " --colour red", "-colour"},
 		{"--key-sha256 " + anyHash + " extra", "extra"},
 	} {
@@ -30,6 +40,26 @@ func TestAMistakeOnTheCommandLineIsTheCallersAndNamesTheFlag(t *testing.T) {
 		var wrong *UsageError
 		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), row.flag) {
 			t.Errorf("%q: %v", row.args, err)
+		}
+	}
+}
+
+func TestAWritableFolderIsJudgedByWhereItLeads(t *testing.T) {
+	dir := t.TempDir()
+	if err := errors.Join(os.Mkdir(dir+"/real", 0o700), os.Symlink("real", dir+"/link")); err != nil {
+		t.Fatal(err)
+	}
+	for args, refused := range map[string]bool{
+		"--spool DIR/real/spool --writable DIR/link":       true,
+		"--spool DIR/link/spool --writable DIR/real":       true,
+		"--work DIR/link/work --writable DIR/real/work":    true,
+		"--spool DIR/real/spool --writable DIR/link/other": false,
+		"--spool DIR/real/spool --writable DIR/real/spoo":  false,
+	} {
+		_, err := parse(strings.Fields("--key-sha256 " + anyHash + " --tmp " + dir + "/tmp " + strings.ReplaceAll(args, "DIR", dir)))
+		var wrong *UsageError
+		if errors.As(err, &wrong) != refused {
+			t.Errorf("%s: %v", args, err)
 		}
 	}
 }

@@ -31,6 +31,8 @@ func TestMain(m *testing.M) {
 		err = Main(os.Args[2:], "test")
 	case len(os.Args) == 2 && os.Args[1] == "connect":
 		err = connect.Main(os.Stdin, os.Stdout)
+	case len(os.Args) == 2 && os.Args[1] == "bomb":
+		bomb()
 	default:
 		os.Exit(m.Run())
 	}
@@ -112,10 +114,16 @@ func (o *operator) send(format string, args ...any) {
 
 func (o *operator) start(uid, script string) {
 	o.t.Helper()
-	argv, _ := json.Marshal([]string{"sh", "-c", script})
-	o.send(`{"type":"start","channel":1,"uid":%q,"argv":%s,"env":{},"stdinSize":0,"timeoutMs":60000,"graceMs":100,"outputBytes":1000000,"pids":50,`+
-		`"stdoutOffset":0,"stderrOffset":0,"window":262144}`, uid, argv)
+	o.ask(1, uid, script)
 	o.expect(`"started"`)
+}
+
+// ask asks for a start.
+func (o *operator) ask(channel int, uid, script string) {
+	o.t.Helper()
+	argv, _ := json.Marshal([]string{"sh", "-c", script})
+	o.send(`{"type":"start","channel":%d,"uid":%q,"argv":%s,"env":{},"stdinSize":0,"timeoutMs":60000,"graceMs":100,"outputBytes":1000000,"pids":50,`+
+		`"stdoutOffset":0,"stderrOffset":0,"window":262144}`, channel, uid, argv)
 }
 
 // next gives the next frame as text, "" at the end.
@@ -264,7 +272,9 @@ func TestAToolFindsTheSandboxAsPromised(t *testing.T) {
 	}
 }
 
-func TestServeRunsAsAnOrdinaryUser(t *testing.T) {
+// ordinary is a serve of a user without any right on this machine, in folders of its own.
+func ordinary(t *testing.T) (o *operator, dir string) {
+	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("the tests run as an ordinary user already")
 	}
@@ -282,11 +292,43 @@ func TestServeRunsAsAnOrdinaryUser(t *testing.T) {
 	cmd := exec.Command(binary, flags(dir, "--stdio")...)
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-	o := run(t, cmd)
+	o = run(t, cmd)
 	o.greet()
-	o.start("a", "id -u; cat /proc/self/oom_score_adj; cat /proc/$PPID/environ 2>/dev/null; sleep 60 & echo out; exit 3")
+	return o, dir
+}
+
+func TestServeRunsAsAnOrdinaryUser(t *testing.T) {
+	o, _ := ordinary(t)
+	// Where the shim may not raise its own score it raises the tool's, as soon as there is one.
+	o.start("a", "id -u; sleep 0.3; cat /proc/self/oom_score_adj; cat /proc/$PPID/environ 2>/dev/null; sleep 60 & echo out; exit 3")
 	if text, exit := o.output(); text != "65534\n1000\nout\n" || !strings.Contains(exit, `"code":3`) {
 		t.Errorf("%q, %s; stderr: %s", text, exit, o.errors)
+	}
+}
+
+func TestAToolThatTakesTheRightsOfSharedFoldersHarmsNoLaterCall(t *testing.T) {
+	o, dir := ordinary(t)
+	for n, folders := range []string{"spool", "work/in", "work/in work", "workspace", "tmp", "work/out work", "spool work/in work/out work workspace tmp"} {
+		o.start(fmt.Sprintf("bad-%d", n), "cd "+dir+" && chmod 0 "+folders+" && echo taken")
+		if text, exit := o.output(); text != "taken\n" {
+			t.Errorf("%s: %q, %s", folders, text, exit)
+		}
+		uid := fmt.Sprintf("good-%d", n)
+		own := filepath.Join(dir, "work/in", uid)
+		if err := errors.Join(os.Mkdir(own, 0o755), os.WriteFile(own+"/input", []byte("given"), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := o.in.Write(wire.AppendData(nil, 1, wire.Stdin, 0, []byte("in"))); err != nil {
+			t.Fatal(err)
+		}
+		script := "cat; cat " + own + "/input; touch x $TMPDIR/x " + dir + "/work/out/x && echo well"
+		argv, _ := json.Marshal([]string{"sh", "-c", script})
+		o.send(`{"type":"start","channel":1,"uid":%q,"argv":%s,"env":{},"stdinSize":2,"timeoutMs":60000,"graceMs":100,"outputBytes":1000000,"pids":50,`+
+			`"stdoutOffset":0,"stderrOffset":0,"window":262144}`, uid, argv)
+		o.expect(`"started"`)
+		if text, exit := o.output(); text != "ingivenwell\n" || !strings.Contains(exit, `"code":0`) {
+			t.Errorf("after %s: %q, %s", folders, text, exit)
+		}
 	}
 }
 

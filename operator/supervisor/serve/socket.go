@@ -25,7 +25,9 @@ func overSocket(s *server.Server, registry *calls.Registry, terminated <-chan os
 	<-terminated
 	registry.Terminate()
 	end := time.Now().Add(lingers)
-	registry.AwaitEnd(lingers)
+	if err := registry.AwaitEnd(lingers); err != nil {
+		return err
+	}
 	registry.AwaitAcknowledged(time.Until(end))
 	return nil
 }

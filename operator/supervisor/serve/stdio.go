@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"errors"
 	"io"
 	"os"
 	"time"
@@ -22,12 +23,13 @@ func overStdio(s *server.Server, registry *calls.Registry, terminated <-chan os.
 	select {
 	case err := <-served:
 		registry.KillAll()
-		registry.AwaitEnd(killing)
-		return err
+		return errors.Join(err, registry.AwaitEnd(killing))
 	case <-terminated:
 		registry.Terminate()
 		end := time.Now().Add(lingers)
-		registry.AwaitEnd(lingers)
+		if err := registry.AwaitEnd(lingers); err != nil {
+			return err
+		}
 		registry.AwaitAcknowledged(min(time.Until(end), farewell))
 		return nil
 	}

@@ -2,7 +2,6 @@ package server
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"sync"
 
@@ -93,26 +92,19 @@ func (c *connection) carryOut(request any) error {
 
 // mutate answers a request that changes a call, unless a newer leader was here.
 func (c *connection) mutate(id int64, do func() error, done any) {
-	if c.isStale() {
-		c.out.answer(wire.Refused{ID: id, Code: wire.StaleEpoch, Message: c.staleness()})
-		return
-	}
-	if err := do(); err != nil {
+	if err := c.server.leaders.as(c.epoch, do); err != nil {
 		c.out.answer(wire.Refused{ID: id, Code: codeOf(err), Message: err.Error()})
 		return
 	}
 	c.out.answer(done)
 }
 
-func (c *connection) isStale() bool { return c.epoch < c.server.epoch.Load() }
-
-func (c *connection) staleness() string {
-	return fmt.Sprintf("epoch %d is older than %d, which was here", c.epoch, c.server.epoch.Load())
-}
-
-// codeOf is the code of a refusal for an error of the registry.
+// codeOf is the code of a refusal for an error of the registry, or of the leaders.
 func codeOf(err error) string {
+	var older *olderLeader
 	switch {
+	case errors.As(err, &older):
+		return wire.StaleEpoch
 	case errors.Is(err, calls.ErrUnknown):
 		return wire.UnknownCall
 	case errors.Is(err, calls.ErrAcknowledged):

@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"toolcall-operator/supervisor/calls"
+	"toolcall-operator/supervisor/internal/kept"
 	"toolcall-operator/supervisor/wire"
 )
 
@@ -13,7 +14,7 @@ const maxInputs = 1024
 
 // inputs is the standard input that came for calls which are not started yet, by channel, in nameless files.
 type inputs struct {
-	folder string
+	folder *kept.Folder
 	files  map[uint32]*input
 }
 
@@ -24,7 +25,7 @@ type input struct {
 	problem error
 }
 
-func newInputs(folder string) inputs { return inputs{folder, map[uint32]*input{}} }
+func newInputs(folder *kept.Folder) inputs { return inputs{folder, map[uint32]*input{}} }
 
 // write keeps a data frame. Only a *wire.Violation comes back.
 func (s inputs) write(frame wire.Frame) error {
@@ -55,7 +56,7 @@ func (s inputs) of(channel uint32) (*input, error) {
 		return nil, &wire.Violation{Message: fmt.Sprintf("stdin of more than %d calls that were not started", maxInputs)}
 	}
 	in := &input{}
-	in.file, in.problem = calls.Nameless(s.folder)
+	in.file, in.problem = s.folder.Nameless()
 	s.files[channel] = in
 	return in, nil
 }
@@ -77,7 +78,7 @@ func (s inputs) take(channel uint32, size int64) (*os.File, error) {
 	if in.problem != nil {
 		return nil, &calls.Unavailable{Reason: fmt.Sprintf("stdin could not be kept: %v", in.problem)}
 	}
-	file, err := os.Open(fmt.Sprintf("/proc/self/fd/%d", in.file.Fd()))
+	file, err := kept.ReadOnly(in.file)
 	if err != nil {
 		return nil, &calls.Unavailable{Reason: fmt.Sprintf("stdin could not be opened: %v", err)}
 	}

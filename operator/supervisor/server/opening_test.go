@@ -29,7 +29,7 @@ func TestAWrongKeyAVersionOrAFirstWordIsRefusedAndTheConnectionClosed(t *testing
 			t.Errorf("%s: then %s", name, m)
 		}
 	}
-	if s.epoch.Load() != 0 {
+	if s.leaders.epoch != 0 {
 		t.Error("the epoch of a stranger counts")
 	}
 }

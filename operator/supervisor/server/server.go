@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"toolcall-operator/supervisor/calls"
+	"toolcall-operator/supervisor/internal/kept"
 	"toolcall-operator/supervisor/wire"
 )
 
@@ -27,12 +27,12 @@ type Server struct {
 	calls    *calls.Registry
 	identity Identity
 	keyHash  [sha256.Size]byte
-	spool    string
-	epoch    atomic.Int64 // the highest seen
+	spool    *kept.Folder
+	leaders  leaders
 }
 
 // New serves these calls to whoever holds the key of this hash. Standard input that has no call yet lies in the spool folder.
-func New(registry *calls.Registry, identity Identity, keyHash [sha256.Size]byte, spool string) *Server {
+func New(registry *calls.Registry, identity Identity, keyHash [sha256.Size]byte, spool *kept.Folder) *Server {
 	return &Server{calls: registry, identity: identity, keyHash: keyHash, spool: spool}
 }
 
@@ -80,7 +80,7 @@ func (s *Server) greet(stream Stream, frames *wire.Reader, out *writer) (wire.He
 	if !slices.Contains(hello.Versions, wire.Version) {
 		return hello, refuse(out, wire.VersionMismatch, fmt.Errorf("the supervisor speaks version %d", wire.Version))
 	}
-	s.raise(hello.Epoch)
+	s.leaders.welcome(hello.Epoch)
 	frames.Admit()
 	out.answer(wire.Welcome{
 		Version:     wire.Version,
@@ -115,14 +115,4 @@ func readHello(frames *wire.Reader) (wire.Hello, error) {
 func refuse(out *writer, code string, why error) error {
 	out.answer(wire.Refused{Code: code, Message: why.Error()})
 	return fmt.Errorf("%s: %w", code, why)
-}
-
-// raise remembers the highest epoch.
-func (s *Server) raise(epoch int64) {
-	for {
-		highest := s.epoch.Load()
-		if epoch <= highest || s.epoch.CompareAndSwap(highest, epoch) {
-			return
-		}
-	}
 }

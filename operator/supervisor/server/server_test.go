@@ -16,6 +16,7 @@ import (
 
 	"toolcall-operator/supervisor/calls"
 	"toolcall-operator/supervisor/internal/confine"
+	"toolcall-operator/supervisor/internal/kept"
 	"toolcall-operator/supervisor/reaper"
 	"toolcall-operator/supervisor/shim"
 	"toolcall-operator/supervisor/wire"
@@ -51,22 +52,24 @@ func (plenty) OOMKills() int64          { return 0 }
 
 func newServer(t *testing.T) *Server {
 	t.Helper()
-	spool := t.TempDir()
+	spool, err := kept.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
 	registry := calls.NewRegistry(calls.Config{
 		Launcher: theLauncher,
-		Reaper:   theReaper,
 		Base: calls.Base{
 			Env:         map[string]string{"PATH": "/usr/bin:/bin"},
 			Path:        []string{"/usr/bin", "/bin"},
 			Box:         confine.DefaultBox(nil),
-			Inputs:      "/nonexistent",
+			Inputs:      spool,
 			LandlockABI: confine.ABI(),
 		},
 		Spool:     spool,
 		Retention: time.Minute,
 		Gauge:     plenty{},
 	})
-	t.Cleanup(func() { registry.KillAll(); registry.AwaitEnd(10 * time.Second) })
+	t.Cleanup(func() { registry.KillAll(); _ = registry.AwaitEnd(10 * time.Second) })
 	return New(registry, Identity{BootID: "boot", Version: "0", LandlockABI: 7, Isolation: "Landlock"}, sha256.Sum256(theKey), spool)
 }
 

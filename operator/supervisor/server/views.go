@@ -8,13 +8,8 @@ import (
 	"toolcall-operator/supervisor/wire"
 )
 
-// start makes the call known, or attaches to it. The fork is not waited for: other requests are read meanwhile.
+// start makes the call known, or attaches to it, before the next request is read: that one finds it. The shim is not waited for.
 func (c *connection) start(r wire.Start) {
-	if c.isStale() {
-		c.inputs.drop(r.Channel)
-		c.refuse(r.Channel, wire.StaleEpoch, c.staleness())
-		return
-	}
 	stdin, err := c.inputs.take(r.Channel, r.StdinSize)
 	if err != nil {
 		c.refuse(r.Channel, inputCode(err), err.Error())
@@ -25,18 +20,48 @@ func (c *connection) start(r wire.Start) {
 		closeInput(stdin)
 		return
 	}
-	go c.launch(ch, r, stdin)
+	call, known, err := c.enter(r)
+	switch {
+	case err != nil:
+		closeInput(stdin)
+		c.abandon(ch, codeOf(err), err.Error())
+	case known:
+		closeInput(stdin)
+		go c.join(ch, call)
+	default:
+		go c.launch(ch, call, r, stdin)
+	}
 }
 
-func (c *connection) launch(ch *channel, r wire.Start, stdin *os.File) {
+func (c *connection) enter(r wire.Start) (call *calls.Call, known bool, err error) {
+	err = c.server.leaders.as(c.epoch, func() error {
+		call, known, err = c.server.calls.Enter(r)
+		return err
+	})
+	return call, known, err
+}
+
+func (c *connection) launch(ch *channel, call *calls.Call, r wire.Start, stdin *os.File) {
 	defer closeInput(stdin)
-	call, attached, err := c.server.calls.Start(r, stdin)
-	if err != nil {
+	if err := c.server.calls.Launch(call, r, stdin); err != nil {
 		c.abandon(ch, codeOf(err), err.Error())
 		return
 	}
+	c.show(ch, call, false)
+}
+
+// join shows a call that somebody else started.
+func (c *connection) join(ch *channel, call *calls.Call) {
+	if err := call.Born(); err != nil {
+		c.abandon(ch, codeOf(err), err.Error())
+		return
+	}
+	c.show(ch, call, true)
+}
+
+func (c *connection) show(ch *channel, call *calls.Call, attached bool) {
 	if !ch.show(call, wire.Started{Channel: ch.number, Attached: attached}) {
-		c.abandon(ch, wire.AcknowledgedCall, "the call was acknowledged")
+		c.abandon(ch, wire.AcknowledgedCall, calls.ErrAcknowledged.Error())
 	}
 }
 
@@ -60,16 +85,12 @@ func (c *connection) attach(r wire.Attach) {
 	if ch == nil {
 		return
 	}
-	go func() {
-		call, err := c.server.calls.Find(r.UID)
-		if err != nil {
-			c.abandon(ch, codeOf(err), err.Error())
-			return
-		}
-		if !ch.show(call, wire.Started{Channel: ch.number, Attached: true}) {
-			c.abandon(ch, wire.AcknowledgedCall, "the call was acknowledged")
-		}
-	}()
+	call, err := c.server.calls.Find(r.UID)
+	if err != nil {
+		c.abandon(ch, codeOf(err), err.Error())
+		return
+	}
+	go c.join(ch, call)
 }
 
 // detach closes a channel; one that ended meanwhile is answered all the same.

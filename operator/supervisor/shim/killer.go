@@ -10,7 +10,7 @@ import (
 // scopeABI is the first Landlock ABI that keeps signals inside a domain.
 const scopeABI = 6
 
-// killer reaches every process of the call, and no other.
+// killer reaches every process of the call, and no other. Its kill is repeated until nobody is left.
 type killer interface {
 	terminate()
 	kill()
@@ -45,4 +45,4 @@ func (walking) terminate() {
 	treekill.Signal(pids, syscall.SIGCONT)
 }
 
-func (walking) kill() { treekill.All(descendants) }
+func (walking) kill() { treekill.Round(descendants) }

@@ -10,7 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"toolcall-operator/supervisor/internal/confine"
+	"toolcall-operator/supervisor/internal/threads"
 )
+
+// threadsOfAShim is how many threads may have work at once besides the main one: the one that forks the tool and ends, one that waits for orders, one
+// that runs, one that is held up in a system call. A call that has filled the process table must find all of them there.
+const threadsOfAShim = 4
 
 // Main is the life of a shim. It returns the exit code of the process. A shim is made before its call is known: everything up to the spec is done
 // in advance.
@@ -21,6 +26,7 @@ func Main() int {
 	if err := becomeSubreaper(); err != nil {
 		return failed(err)
 	}
+	threads.Warm(threadsOfAShim)
 	t := newTree()
 	score := openScore()
 	begun := make(chan beginning, 1)
@@ -71,7 +77,9 @@ func (t *tree) begin(own *score, begun chan<- beginning) {
 	go t.obey(control(controlFD))
 	own.raise()
 	main, failure := start(spec)
+	close(t.begun)
 	begun <- beginning{main: main, failure: failure, pids: spec.Pids}
+	letGoOfStopped(main)
 }
 
 // outlive returns the report when no process of the call is left.

@@ -10,8 +10,12 @@ import (
 )
 
 const (
-	// watchEvery is how often the processes of a call are counted.
+	// watchEvery is how often the processes of a call are counted that is young, or has not few of them.
 	watchEvery = 50 * time.Millisecond
+	// seldom is how often those of any other: of calls that wait there may be many.
+	seldom = 250 * time.Millisecond
+	// young is how long a call is watched closely whatever it does.
+	young = time.Second
 	// killEvery is how often a kill is repeated until nobody is left. With a scope the first one does; a tool that was being started is met by the next.
 	killEvery = 10 * time.Millisecond
 )
@@ -19,6 +23,7 @@ const (
 // tree is the processes of one call.
 type tree struct {
 	killer killer        // set with the spec
+	begun  chan struct{} // closed when the main process exists, or could not be made
 	gone   chan struct{} // closed when no process is left
 	once   sync.Once
 
@@ -27,18 +32,19 @@ type tree struct {
 	tooMany bool
 }
 
-func newTree() *tree { return &tree{gone: make(chan struct{})} }
+func newTree() *tree { return &tree{begun: make(chan struct{}), gone: make(chan struct{})} }
 
 // obey carries out orders until the supervisor is gone; then the call ends at once.
 func (t *tree) obey(orders io.Reader) {
 	var order [1]byte
 	for {
 		_, err := orders.Read(order[:])
-		t.mark(&t.asked)
-		if err != nil || order[0] == Kill {
+		switch {
+		case err != nil || order[0] == Kill:
+			t.mark(&t.asked)
 			t.kill()
-		} else {
-			t.killer.terminate()
+		default:
+			go t.terminate() // Not waited for: a kill that follows may not wait.
 		}
 		if err != nil {
 			return
@@ -46,22 +52,39 @@ func (t *tree) obey(orders io.Reader) {
 	}
 }
 
+// terminate waits for the main process: one that is not there yet would not hear it, and live through its whole grace.
+func (t *tree) terminate() {
+	<-t.begun
+	t.mark(&t.asked)
+	t.killer.terminate()
+}
+
 // watch kills the call when it has more processes than it may.
 func (t *tree) watch(pids int) {
-	ticks := time.NewTicker(watchEvery)
-	defer ticks.Stop()
-	for {
+	next := time.NewTimer(watchEvery)
+	defer next.Stop()
+	for begun := time.Now(); ; {
 		select {
 		case <-t.gone:
 			return
-		case <-ticks.C:
+		case <-next.C:
 		}
-		if len(descendants()) > pids {
+		count := len(descendants())
+		if count > pids {
 			t.mark(&t.tooMany)
 			t.kill()
 			return
 		}
+		next.Reset(nextLook(time.Since(begun), count, pids))
 	}
+}
+
+// nextLook is the pause before the next count.
+func nextLook(age time.Duration, count, pids int) time.Duration {
+	if age < young || count > pids/4 {
+		return watchEvery
+	}
+	return seldom
 }
 
 // reap waits for every process of the call, and kills what the main one leaves behind. A subreaper that has no child has no descendant either.
@@ -80,13 +103,15 @@ func (t *tree) reap(main int) Report {
 		case err == syscall.EINTR:
 		case err != nil:
 			return report
+		case pid == 0:
+			killing = true
+			t.kill()
+		case status.Stopped():
+			letGo(pid, status.StopSignal())
 		case pid == main:
 			mainEnded = true
 			report = t.report(status)
 			killing = report.Asked // Asked to end, the others have the same grace as the main process.
-		case pid == 0:
-			killing = true
-			t.kill()
 		}
 	}
 }

@@ -4,23 +4,17 @@ package treekill
 import (
 	"slices"
 	"syscall"
-	"time"
 )
 
 // stopRounds bounds the hunt for a set that keeps growing; what outran it is found by the next look.
 const stopRounds = 20
 
-// All stops whatever list names until the set grows no more, kills it, and looks again until list names nobody. Processes that are stopped
-// cannot fork, so a fork bomb is caught between two looks.
-func All(list func() []int) {
-	for {
-		pids := settled(list)
-		if len(pids) == 0 {
-			return
-		}
-		Signal(pids, syscall.SIGKILL)
-		time.Sleep(time.Millisecond)
-	}
+// Round stops whatever list names until the set grows no more, kills it, and reports whether there was anybody: then there may be more, and the
+// caller comes back. Processes that are stopped cannot fork, so a fork bomb is caught between two looks. It waits for nobody.
+func Round(list func() []int) bool {
+	pids := settled(list)
+	Signal(pids, syscall.SIGKILL)
+	return len(pids) > 0
 }
 
 // settled is the set after all of it was stopped.

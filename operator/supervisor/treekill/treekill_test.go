@@ -6,25 +6,32 @@ import (
 	"testing"
 )
 
-func TestWhatIsNamedIsStoppedBeforeItIsKilledAndLookedForUntilNobodyIsLeft(t *testing.T) {
+func TestWhatIsNamedIsStoppedBeforeItIsKilled(t *testing.T) {
 	victim := exec.Command("sleep", "60")
 	if err := victim.Start(); err != nil {
 		t.Fatal(err)
 	}
 	looks := 0
-	All(func() []int {
-		looks++
-		if err := syscall.Kill(victim.Process.Pid, 0); looks > 4 || err != nil {
-			return nil
-		}
-		return []int{victim.Process.Pid}
-	})
+	if !Round(func() []int { looks++; return []int{victim.Process.Pid} }) {
+		t.Error("it found nobody")
+	}
 	err := victim.Wait()
 	if exit, ok := err.(*exec.ExitError); !ok || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
 		t.Errorf("it ended with %v", err)
 	}
-	if looks < 3 { // Twice to see that the set is stable, once more to see that nobody is left.
+	if looks != 2 { // Once to stop it, once to see that nobody was added meanwhile.
 		t.Errorf("%d looks", looks)
+	}
+}
+
+func TestASetThatGrowsAtEveryLookIsKilledAllTheSame(t *testing.T) {
+	gone := exec.Command("true")
+	if err := gone.Run(); err != nil {
+		t.Fatal(err)
+	}
+	var all []int
+	if !Round(func() []int { all = append(all, gone.Process.Pid); return all }) || len(all) != stopRounds {
+		t.Errorf("%d looks", len(all))
 	}
 }
 
@@ -36,6 +43,8 @@ func TestASignalToTheDeadIsNothing(t *testing.T) {
 	Signal([]int{gone.Process.Pid}, syscall.SIGKILL)
 }
 
-func TestNobodyIsKilledAtOnce(t *testing.T) {
-	All(func() []int { return nil })
+func TestOfNobodyThereIsNothingToDo(t *testing.T) {
+	if Round(func() []int { return nil }) {
+		t.Error("it found somebody")
+	}
 }

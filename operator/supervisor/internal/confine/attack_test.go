@@ -60,6 +60,8 @@ var assaults = []assault{
 	{"siblings", "process-vm SIBLING", landlock + ",seccomp"},
 	{"the filter", "prlimit-cpu SIBLING", "seccomp"},
 	{"the filter", "sched SIBLING", "seccomp"},
+	{"the filter", "affinity SIBLING", "seccomp"},
+	{"the filter", "affinity SUPERVISOR", "seccomp"},
 	{"the filter", "setpriority SIBLING", "seccomp"},
 	{"the filter", "ioprio SIBLING", "seccomp"},
 	{"two layers", "signal SIBLING 15", "landlock-scopes"},

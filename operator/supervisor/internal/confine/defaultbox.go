@@ -64,15 +64,18 @@ func topLevel() []string {
 // touches reports whether folder holds, is, or lies in one of the paths.
 func touches(folder string, paths []string) bool {
 	for _, path := range paths {
-		if within(path, folder) || within(folder, path) {
+		if Touch(folder, path) {
 			return true
 		}
 	}
 	return false
 }
 
+// Touch reports whether one of two folders is, or lies in, the other.
+func Touch(a, b string) bool { return within(a, b) || within(b, a) }
+
 func within(path, folder string) bool {
-	return path == folder || strings.HasPrefix(path, folder+"/")
+	return path == folder || strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")
 }
 
 // realPaths is every path both as written and with its symbolic links resolved, where it exists.

@@ -30,6 +30,9 @@ var rules = []rule{
 	{"sched_setparam", 142, 118, unix.EPERM, []argument{self(0)}},
 	{"sched_setscheduler", 144, 119, unix.EPERM, []argument{self(0)}},
 	{"sched_setattr", 314, 274, unix.EPERM, []argument{self(0)}},
+	// One processor for all of them: a sibling, or process 1 and with it every later call, shares it with a busy loop. taskset of one's own commands
+	// stays; a program that names its own threads by number is refused, for a filter cannot tell whose they are.
+	{"sched_setaffinity", 203, 122, unix.EPERM, []argument{self(0)}},
 	// `which` must be the process (PRIO_PROCESS 0, IOPRIO_WHO_PROCESS 1) too: PRIO_USER with who 0 means every process of the caller's uid.
 	{"setpriority", 141, 140, unix.EPERM, []argument{{index: 0, value: unix.PRIO_PROCESS}, self(1)}},
 	{"ioprio_set", 251, 30, unix.EPERM, []argument{{index: 0, value: ioprioWhoProcess}, self(1)}},

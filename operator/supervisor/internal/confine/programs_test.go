@@ -39,6 +39,7 @@ if __name__ == "__main__":
 	X`},
 	{"bash", "process substitution and ulimit", `bash -c 'ulimit -n 100; ulimit -c 0; diff <(echo a) <(echo a)'`},
 	{"nice", "nice, chrt and ionice on oneself", `nice -n 5 true && ionice -c3 true && chrt -b 0 true`},
+	{"taskset", "taskset of a command", `taskset 1 sh -c 'grep -q "Cpus_allowed_list:.0$" /proc/self/status'`},
 	{"cp", "cp, mv and ln between folders", `mkdir x y && echo 1 > x/f && cp -a x/f y/g && mv x/f y/f && ln y/f x/h && ln -s ../y/g x/s && cat x/s x/h && rm -r x y`},
 	{"timeout", "timeout and kill of children", `timeout -s KILL 0.2 sleep 9 || [ $? = 137 ]; sleep 9 & kill $!; wait $! || true`},
 	{"openssl", "openssl", `openssl rand -hex 8 | wc -c | grep -q 17 && openssl req -x509 -newkey rsa:2048 -nodes -keyout k -out c -subj /CN=x -days 1 2>/dev/null && openssl x509 -in c -noout`},

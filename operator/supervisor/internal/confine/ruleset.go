@@ -75,7 +75,7 @@ func (r ruleset) close() {
 	}
 }
 
-// allow grants the rights below path, symbolic links followed; a path that does not exist is left out.
+// allow grants the rights below path, symbolic links followed; a path that does not exist, or that Landlock does not guard, is left out.
 func (r ruleset) allow(path string, rights uint64) error {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if errors.Is(err, os.ErrNotExist) {
@@ -92,7 +92,11 @@ func (r ruleset) allow(path string, rights uint64) error {
 	if stat.Mode&unix.S_IFMT != unix.S_IFDIR {
 		rights &= rightsOfFiles
 	}
-	if err := r.add(fd, rights&r.handled); err != nil {
+	err = r.add(fd, rights&r.handled)
+	if errors.Is(err, unix.EBADFD) { // A file of no mounted file system, as a memfd is: Landlock knows no rule on it, and does not guard it.
+		return nil
+	}
+	if err != nil {
 		return fmt.Errorf("add a Landlock rule for %s: %w", path, err)
 	}
 	return nil

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 )
@@ -31,25 +29,28 @@ func Descendants(pid int) ([]int, error) {
 
 // ParentOf is the parent's pid; 0 when the parent is outside of this process namespace. A process that is gone gives os.ErrNotExist.
 func ParentOf(pid int) (int, error) {
-	stat, err := os.ReadFile(procfile(pid, "stat"))
+	var parent int
+	err := read(procfile(pid, "stat"), func(stat []byte) (err error) {
+		parent, err = parentIn(stat)
+		return err
+	})
 	if err != nil {
 		return 0, fmt.Errorf("parent of process %d: %w", pid, gone(err))
 	}
-	return parentIn(stat)
+	return parent, nil
 }
 
 // RSS is the resident memory of the processes in bytes; pages they share count once for each. Those that are gone weigh nothing.
 func RSS(pids []int) int64 {
 	var pages int64
 	for _, pid := range pids {
-		statm, err := os.ReadFile(procfile(pid, "statm"))
-		if err != nil {
-			continue
-		}
-		if fields := bytes.Fields(statm); len(fields) > 1 {
-			resident, _ := strconv.ParseInt(string(fields[1]), 10, 64) // The kernel prints a number, or 0 for a zombie.
-			pages += resident
-		}
+		_ = read(procfile(pid, "statm"), func(statm []byte) error {
+			if fields := bytes.Fields(statm); len(fields) > 1 {
+				resident, _ := strconv.ParseInt(string(fields[1]), 10, 64) // The kernel prints a number, or 0 for a zombie.
+				pages += resident
+			}
+			return nil
+		})
 	}
 	return pages * int64(os.Getpagesize())
 }
@@ -83,34 +84,35 @@ var hasChildrenFiles = sync.OnceValue(func() bool {
 
 // childrenOf asks every thread of a process for the children it made.
 func childrenOf(pid int) ([]int, error) {
-	tasks, err := os.ReadDir(procfile(pid, "task"))
+	task := procfile(pid, "task")
+	threads, err := names(task)
 	if err != nil {
 		return nil, fmt.Errorf("children of process %d: %w", pid, gone(err))
 	}
 	var children []int
-	for _, task := range tasks {
-		list, err := os.ReadFile(filepath.Join(procfile(pid, "task"), task.Name(), "children"))
-		if err != nil {
-			continue // The thread ended; its children went to a thread that is still listed, or to a reaper.
-		}
-		for _, word := range strings.Fields(string(list)) {
-			if child, err := strconv.Atoi(word); err == nil {
-				children = append(children, child)
+	for _, thread := range threads {
+		// A thread that ended has no file; its children went to a thread that is still listed, or to a reaper.
+		_ = read(task+"/"+thread+"/children", func(list []byte) error {
+			for _, word := range bytes.Fields(list) {
+				if child, err := strconv.Atoi(string(word)); err == nil {
+					children = append(children, child)
+				}
 			}
-		}
+			return nil
+		})
 	}
 	return children, nil
 }
 
 // allParents is pid → parent's pid of every process there is.
 func allParents() (map[int]int, error) {
-	entries, err := os.ReadDir("/proc")
+	entries, err := names("/proc")
 	if err != nil {
 		return nil, fmt.Errorf("list processes: %w", err)
 	}
 	parents := make(map[int]int, len(entries))
 	for _, entry := range entries {
-		pid, err := strconv.Atoi(entry.Name())
+		pid, err := strconv.Atoi(entry)
 		if err != nil {
 			continue
 		}
@@ -140,9 +142,7 @@ func parentIn(stat []byte) (int, error) {
 	return strconv.Atoi(string(fields[1]))
 }
 
-func procfile(pid int, name string) string {
-	return filepath.Join("/proc", strconv.Itoa(pid), name)
-}
+func procfile(pid int, name string) string { return "/proc/" + strconv.Itoa(pid) + "/" + name }
 
 // gone makes the error of a process that ended while it was read (ESRCH) the same as that of one that was never there.
 func gone(err error) error {

@@ -105,8 +105,7 @@ class Scene:
     async def tries(self, words: str) -> harness.Ran:
         """Have the test tool try something."""
         call = self.box.call(*words.format(**self.places).split())
-        if self.box.files is not None:
-            self.box.give_input(call.uid, "of the attacker")
+        self.box.give_input(call.uid, "of the attacker")
         return await harness.run(self.box.sandbox, call)
 
     async def attempt(self, attack: Attack) -> harness.Ran:
@@ -122,14 +121,13 @@ async def scene(box: Harness, places: dict[str, str]) -> AsyncIterator[Scene]:
     # A duration that stands in the command line of no other process.
     word = f"60.{secrets.randbelow(10**9):09}s"
     victim = box.call("ignore-term", word, env={"SECRET": "of the victim"}, limits=harness.Limits(grace=0))
-    if box.files is not None:
-        box.give_input(victim.uid, "of the victim")
-        places = {
-            **places,
-            "inputs": f"{box.work}/in",
-            "input": f"{box.work}/in/{victim.uid}/input",
-            "spool": box.spool,
-        }
+    box.give_input(victim.uid, "of the victim")
+    places = {
+        **places,
+        "inputs": f"{box.work}/in",
+        "input": f"{box.work}/in/{victim.uid}/input",
+        "spool": box.spool,
+    }
     async with box.sandbox.start(victim) as execution:
         await harness.ready(execution)
         [found] = await box.pids(word)

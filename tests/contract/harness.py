@@ -127,6 +127,17 @@ class Harness:
         """Run the test tool to its end."""
         return await run(self.sandbox, self.call(*argv, stdin=stdin, env=env, limits=limits))
 
+    def resident(self) -> int:
+        """The resident memory of the supervisor, in bytes."""
+        assert self.pid is not None
+        return resident(self.pid)
+
+    def files_with(self, text: str) -> list[str]:
+        """The files of the sandbox that hold `text`."""
+        assert self.files is not None
+        found = (file for file in self.files.rglob("*") if file.is_file())
+        return [str(file) for file in found if text.encode() in file.read_bytes()]
+
     def limit_files(self, most: int) -> int:
         """Let the supervisor have only so many open files, and say how many it might have before."""
         assert self.pid is not None
@@ -138,13 +149,12 @@ class Harness:
         """The parent of a process of the sandbox, both as the sandbox counts."""
         return status_of(pid)["PPid"]
 
-    def give_input(self, uid: str, text: str) -> Path:
+    def give_input(self, uid: str, text: str) -> None:
         """Put a file `input` where only the call of this UID may read it."""
         assert self.files is not None
         folder = self.files / "work" / "in" / uid
         folder.mkdir()
         (folder / "input").write_text(text)
-        return folder
 
     async def until_exited(self, uid: str) -> None:
         """Wait until the sandbox knows the end of a call."""
@@ -168,11 +178,15 @@ def status_of(pid: str) -> Mapping[str, str]:
     return {name: text.strip() for name, _, text in lines}
 
 
+FURNITURE = (("plain", "no program, and not executable", 0o644), ("text", "no program", 0o755))
+"""What the suite expects in a workspace, besides the tool: name, text, mode."""
+
+
 def furnish(workspace: Path) -> None:
-    """Put what the suite expects into a workspace, besides the tool."""
-    (workspace / "plain").write_text("no program, and not executable")
-    (workspace / "text").write_text("no program")
-    (workspace / "text").chmod(0o755)
+    """Put what the suite expects into a workspace."""
+    for name, text, mode in FURNITURE:
+        (workspace / name).write_text(text)
+        (workspace / name).chmod(mode)
 
 
 async def ready(execution: ports.Execution) -> None:

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import hashlib
 import os
 import signal
-import socket
 import subprocess
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.contract import harness
-from tests.contract.harness import MEMORY, Harness
+from tests.contract import harness, pods
+from tests.contract.harness import MEMORY
+from tests.contract.pods import PodConnector, PodHarness
 from tests.contract.programs import CHECKOUT
-from toolcall_operator import errors
-from toolcall_operator.adapters.sandbox.line import Patience
-from toolcall_operator.adapters.sandbox.link import Identity, Link
-from toolcall_operator.adapters.sandbox.sandbox import SupervisedSandbox
 
 _PODLIKE = str(CHECKOUT / "tests" / "podlike" / "podlike")
-_SUPERVISOR, _TOOL = "/opt/toolcall/supervisor", "/opt/toolcall/tool"
+_TOOL = "/opt/toolcall/tool"
 _USER = 1000
-KEY = bytes(range(32))
-_FOLDERS = {"workspace": "/workspace", "work": "/work", "tmp": "/tmp", "spool": "/run/toolcall"}  # noqa: S108 - in the pod
+_FOLDERS = {"workspace": pods.WORKSPACE, "work": pods.WORK, "tmp": pods.TMP, "spool": pods.SPOOL}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +44,7 @@ class Recipe:
         """The command line that starts it."""
         binds = [word for name, inside in _FOLDERS.items() for word in ("--bind", f"{self.root / name}:{inside}")]
         programs = ["--supervisor", str(self.supervisor), "--tool", str(self.tool)]
-        serve = ["--key-sha256", hashlib.sha256(KEY).hexdigest(), "--memory", str(MEMORY)]
+        serve = ["--key-sha256", hashlib.sha256(pods.KEY).hexdigest(), "--memory", str(MEMORY)]
         return [_PODLIKE, "start", *programs, *binds, "--", *serve]
 
 
@@ -86,6 +80,10 @@ class Pod:
         self.stop()
         self._process = self._start()
 
+    def terminate(self) -> None:
+        """Tell it to end, as a kubelet does."""
+        os.kill(self.pid, signal.SIGTERM)
+
     def stop(self) -> None:
         """End it, as a kubelet in a hurry does."""
         self._process.kill()
@@ -94,73 +92,21 @@ class Pod:
         self._process.stdout.close()
 
 
-class PodConnector:
-    """A `link.Connector` that execs `connect` in a pod; `cut` kills it, `wrote` sees everything that is sent."""
-
-    def __init__(self, pod: Pod) -> None:
-        self.wrote: Callable[[bytes], None] = lambda _: None
-        self.connections = 0
-        self._pod = pod
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def cut(self) -> None:
-        """Kill the `connect` of now."""
-        if self._process is not None:
-            self._process.kill()
-
-    async def connect(self) -> Link:
-        """A new `connect`."""
-        ours, theirs = socket.socketpair()
-        with theirs:
-            process = self._process = self._pod.enter(theirs.fileno(), _SUPERVISOR, "connect")
-        self.connections += 1
-        reader, writer = await asyncio.open_unix_connection(sock=ours)
-
-        async def close() -> None:
-            process.kill()
-            await asyncio.to_thread(process.wait)
-            writer.close()
-            with contextlib.suppress(OSError):
-                await writer.wait_closed()
-
-        return Link(reader, _Watched(writer, self), close)
-
-
-class _Watched:
-    """A writer whose connector sees what it writes."""
-
-    def __init__(self, writer: asyncio.StreamWriter, connector: PodConnector) -> None:
-        self._writer = writer
-        self._connector = connector
-
-    def write(self, data: bytes) -> None:
-        self._writer.write(data)
-        self._connector.wrote(data)
-
-    async def drain(self) -> None:
-        await self._writer.drain()
-
-
 @dataclass
-class PodHarness(Harness):
-    """A harness whose connection can be cut and made again."""
+class PodlikeHarness(PodHarness):
+    """A harness that does from outside what the kernel lets the machine do."""
 
-    pod: Pod = field(kw_only=True)
-    connector: PodConnector = field(kw_only=True)
+    @property
+    def _serve(self) -> str:
+        return str(self.pid)
 
-    @asynccontextmanager
-    async def other(self, identity: Identity) -> AsyncIterator[SupervisedSandbox]:
-        """A second connection to the pod, as somebody else."""
-        sandbox = await opened(PodConnector(self.pod), identity)
-        yield sandbox
-        await sandbox.close()
-
-    def give_input(self, uid: str, text: str) -> Path:
+    def give_input(self, uid: str, text: str) -> None:
         """As the supervisor would, for the user of the pod."""
-        folder = super().give_input(uid, text)
+        super().give_input(uid, text)
+        assert self.files is not None
+        folder = self.files / "work" / "in" / uid
         _hand_over(folder)
         _hand_over(folder / "input")
-        return folder
 
     def parent_of(self, pid: str) -> str:
         """The grandchild of serve with this number inside names its parent outside, which has a number inside too."""
@@ -168,47 +114,34 @@ class PodHarness(Harness):
             with contextlib.suppress(OSError):
                 status = harness.status_of(folder.name)
                 parent = harness.status_of(status["PPid"])
-                if parent["PPid"] == str(self.pod.pid) and status["NSpid"].split()[-1] == pid:
+                if parent["PPid"] == self._serve and status["NSpid"].split()[-1] == pid:
                     return parent["NSpid"].split()[-1]
         raise AssertionError(f"no process {pid} below a shim of the pod")
 
     def limit_files(self, most: int) -> int:
         """As its own user: root outside may lack the capability for it."""
-        enter = [_PODLIKE, "enter", str(self.pod.pid), "--"]
+        enter = [_PODLIKE, "enter", self._serve, "--"]
         said = subprocess.check_output(
             [*enter, "prlimit", "--pid", "1", "--nofile", "--noheadings", "--output", "SOFT"]
         )
         subprocess.run([*enter, "prlimit", "--pid", "1", f"--nofile={most}:"], check=True)
         return int(said)
 
-    def terminate(self) -> None:
-        """Tell the pod to end, as a kubelet does."""
-        os.kill(self.pod.pid, signal.SIGTERM)
-
-
-async def opened(connector: PodConnector, identity: Identity) -> SupervisedSandbox:
-    """The sandbox of a pod, whose serve may not listen yet."""
-    while True:
-        try:
-            return await SupervisedSandbox.open(connector, identity, Patience())
-        except errors.Unavailable:
-            await asyncio.sleep(0.05)
-
 
 @asynccontextmanager
-async def running(recipe: Recipe) -> AsyncIterator[PodHarness]:
+async def running(recipe: Recipe) -> AsyncIterator[PodlikeHarness]:
     """A pod with the suite's files, and a connection to it; it is gone afterwards."""
     recipe.furnish()
     pod = Pod(recipe)
     try:
         connector = PodConnector(pod)
-        sandbox = await opened(connector, Identity(KEY, epoch=5, client="suite"))
-        yield PodHarness(
+        sandbox = await pods.opened(connector, pods.OURS)
+        yield PodlikeHarness(
             sandbox=sandbox,
             tool=_TOOL,
-            workspace="/workspace",
-            work="/work",
-            spool="/run/toolcall",
+            workspace=pods.WORKSPACE,
+            work=pods.WORK,
+            spool=pods.SPOOL,
             files=recipe.root,
             pid=pod.pid,
             pod=pod,

@@ -8,7 +8,7 @@ import pytest
 
 from tests.contract import harness
 from tests.contract.harness import Limits
-from tests.contract.podlike import KEY, PodHarness
+from tests.contract.pods import KEY, PodHarness
 from tests.contract.sandbox import MEGABYTE, Suite
 from toolcall_operator import errors, ports
 from toolcall_operator.adapters.sandbox.link import Identity

@@ -11,7 +11,6 @@ import os
 import random
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -153,13 +152,12 @@ class OutputSuite(Suite):
         assert rest.stderr == harness.pattern(4 * MEGABYTE)
 
     async def test_200_megabytes_in_tiny_writes_cost_no_memory(self, box: Harness) -> None:
-        assert box.pid is not None
         async with box.sandbox.start(box.call("write", "stdout", "200000000", "10", limits=Limits(300))) as execution:
             head = len(await anext(execution.stdout))
-            before = (harness.resident(box.pid), harness.resident(os.getpid()))
+            before = (box.resident(), harness.resident(os.getpid()))
             head += len(await harness.gathered(execution.stdout))
             result = await execution.result()
-            grown = (harness.resident(box.pid) - before[0], harness.resident(os.getpid()) - before[1])
+            grown = (box.resident() - before[0], harness.resident(os.getpid()) - before[1])
 
         assert (result.stdout.size, result.stdout.stored, result.code) == (200_000_000, head, 0)
         assert head == Limits().output
@@ -194,11 +192,10 @@ class StartSuite(Suite):
         assert "ONE" not in json.loads(other.stdout)
 
     async def test_no_file_of_the_sandbox_holds_a_variable(self, box: Harness) -> None:
-        assert box.files is not None
         secret = harness.marker()
         async with box.sandbox.start(box.call("on-term", "0", env={"GIVEN": secret})) as execution:
             await harness.ready(execution)
-            assert _files_with(box.files, secret) == []
+            assert box.files_with(secret) == []
 
     async def test_a_process_sees_nothing_of_our_environment(
         self, box: Harness, monkeypatch: pytest.MonkeyPatch
@@ -240,7 +237,6 @@ class StartSuite(Suite):
         assert (ran.result.cause, ran.result.error) == (Cause.NOT_STARTED, "E2BIG")
 
     async def test_a_supervisor_without_means_starts_nothing_and_works_again(self, box: Harness) -> None:
-        assert box.files is not None
         before = box.limit_files(3)
         try:
             refused = await _start_until_refused(box)
@@ -249,7 +245,7 @@ class StartSuite(Suite):
             box.limit_files(before)
         ledger = refused.argv[-1]
         assert (await box.run("open", ledger)).result.code == _BROKEN
-        assert _files_with(box.files, refused.env["GIVEN"]) == []
+        assert box.files_with(refused.env["GIVEN"]) == []
 
         assert (await harness.run(box.sandbox, refused)).result.code == 0
         assert (await box.run("open", ledger)).stdout.count(b"ran as process") == 1
@@ -264,10 +260,6 @@ async def _start_until_refused(box: Harness) -> ExecRequest:
         except errors.Unavailable:
             return call
     raise AssertionError("a supervisor that can open nothing started every call")
-
-
-def _files_with(folder: Path, text: str) -> list[Path]:
-    return [file for file in folder.rglob("*") if file.is_file() and text.encode() in file.read_bytes()]
 
 
 class EndSuite(Suite):

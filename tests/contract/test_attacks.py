@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract import attacks, embedded, harness, podlike
+from tests.contract import attacks, embedded, harness, podlike, pods
 from tests.contract.attacks import ATTACKS, EMBEDDED, POD, REFUSED, Attack, Scene
 from tests.contract.harness import MEMORY, Limits
 from tests.contract.programs import Programs
@@ -209,7 +209,7 @@ async def test_arguments_and_shared_files_stay_visible_to_siblings(scenes: Scene
 async def test_a_tool_that_knows_the_key_is_no_operator(
     scenes: Scenes, without: tuple[str, ...] | None, *, let_in: bool
 ) -> None:
-    hello = {"type": "hello", "versions": [1], "key": podlike.KEY.hex(), "epoch": 0, "client": "tool"}
+    hello = {"type": "hello", "versions": [1], "key": pods.KEY.hex(), "epoch": 0, "client": "tool"}
     # `connect` ends with its input: more than it can carry at once keeps it there until the answer came.
     pings = [frames.encode_control({"type": "ping", "id": number}) for number in range(1, 20_000)]
     stdin = b"".join((frames.encode_control(hello), *pings))

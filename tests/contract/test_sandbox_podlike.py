@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.contract import podlike
-from tests.contract.podlike import PodHarness
+from tests.contract.pods import PodHarness
 from tests.contract.programs import Programs
 from tests.contract.reattach import ReattachSuite
 from tests.contract.sandbox import SandboxSuite

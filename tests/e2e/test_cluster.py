@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hack.cluster import bundle
-from tests.e2e.kubectl import Kubectl
+from tests.kubectl import Kubectl
 
 pytestmark = pytest.mark.cluster
 

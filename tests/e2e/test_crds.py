@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.e2e.kubectl import Kubectl
+from tests.kubectl import Kubectl
 
 pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("crds")]
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"time"
 )
@@ -11,6 +12,7 @@ func load() []subcommand {
 		{"alloc BYTES DUR", "fills BYTES of memory, prints `ready`, sleeps", alloc},
 		{"spin DUR", "keeps one processor busy", spin},
 		{"fill FILE BYTES", "writes BYTES of zeros to FILE", fill},
+		{"reread FILE N", "reads FILE from its start to its end, N times over", reread},
 		{"ledger FILE", "appends one line to FILE: a process that runs twice writes two", ledger},
 	}
 }
@@ -40,6 +42,22 @@ func fill(args []string) error {
 	zeros := make([]byte, 1<<20)
 	for left := number(args[1]); left > 0; left -= len(zeros) {
 		if _, err := file.Write(zeros[:min(left, len(zeros))]); err != nil {
+			return err
+		}
+	}
+	return file.Close()
+}
+
+func reread(args []string) error {
+	file, err := os.Open(args[0])
+	if err != nil {
+		return err
+	}
+	for range number(args[1]) {
+		if _, err := file.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+		if _, err := io.Copy(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{file}); err != nil {
 			return err
 		}
 	}

@@ -24,12 +24,13 @@ type Cgroup struct {
 
 // names is what the files of a controller are called.
 type names struct {
-	limit, usage, events, inactive string
+	limit, usage, events string
+	cache                [2]string // lines of memory.stat
 }
 
 var (
-	v1 = names{"memory.limit_in_bytes", "memory.usage_in_bytes", "memory.oom_control", "total_inactive_file"}
-	v2 = names{"memory.max", "memory.current", "memory.events", "inactive_file"}
+	v1 = names{"memory.limit_in_bytes", "memory.usage_in_bytes", "memory.oom_control", [2]string{"total_inactive_file", "total_active_file"}}
+	v2 = names{"memory.max", "memory.current", "memory.events", [2]string{"inactive_file", "active_file"}}
 )
 
 // Find is the memory controller of a process, whose /proc/PID/cgroup is given, below root (/sys/fs/cgroup). ok is false when there is none.
@@ -55,13 +56,18 @@ func (c Cgroup) Limit() int64 {
 	return limit
 }
 
-// Usage is in bytes, without the file cache that the kernel gives up first.
+// Usage is in bytes, without the cache of files: the kernel gives it up before it kills. What is often read is cache like any other: counted as
+// used, a file of nearly the limit that a tool read twice (active, to the kernel) ended every call of its sandbox, the smallest too. A file in
+// memory (/dev/shm) is no cache, and stands in neither line.
 func (c Cgroup) Usage(func() int64) int64 {
 	usage, err := c.number(c.names.usage)
 	if err != nil {
 		return 0
 	}
-	return usage - c.counter("memory.stat", c.names.inactive)
+	for _, line := range c.names.cache {
+		usage -= c.counter("memory.stat", line)
+	}
+	return usage
 }
 
 // OOMKills counts the processes of the group that the kernel killed for want of memory.

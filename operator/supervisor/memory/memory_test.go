@@ -26,13 +26,13 @@ var (
 	unified = map[string]string{
 		"memory.max":     "268435456\n",
 		"memory.current": "104857600\n",
-		"memory.stat":    "anon 90000000\nfile 14857600\ninactive_file 4857600\nactive_file 1\n",
+		"memory.stat":    "anon 90000000\nfile 4857600\nshmem 7\ninactive_file 1857600\nactive_file 3000000\n",
 		"memory.events":  "low 0\nhigh 0\nmax 3\noom 2\noom_kill 1\noom_group_kill 0\n",
 	}
 	legacy = map[string]string{
 		"memory.limit_in_bytes": "268435456\n",
 		"memory.usage_in_bytes": "104857600\n",
-		"memory.stat":           "inactive_file 1\ntotal_inactive_file 4857600\n",
+		"memory.stat":           "inactive_file 1\nactive_file 1\ntotal_inactive_file 1857600\ntotal_active_file 3000000\n",
 		"memory.oom_control":    "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n",
 	}
 )

@@ -20,17 +20,17 @@ const sharedMemory = "/dev/shm"
 // resolved is where /etc/resolv.conf points to on machines that run systemd-resolved.
 const resolved = "/run/systemd/resolve"
 
-// DefaultBox grants what an image needs to run its programs: its top-level folders to read, one by one, the usual devices and /dev/shm.
-// A top-level folder that is, or holds, a hidden path is left out whole; the caller adds the call's own folders.
+// DefaultBox grants what an image needs to run its programs: its top-level folders and files to read, one by one, the usual devices and /dev/shm.
+// A top-level folder or file that is, or holds, a hidden path is left out whole; the caller adds the call's own folders.
 func DefaultBox(hide []string) Box {
 	hidden := append(realPaths(hide), private...)
 	box := Box{Devices: devices}
 	if !touches(sharedMemory, realPaths(hide)) {
 		box.Write = []string{sharedMemory}
 	}
-	for _, folder := range topLevel() {
-		if !touches(folder, hidden) {
-			box.Read = append(box.Read, folder)
+	for _, path := range topLevel() {
+		if !touches(path, hidden) {
+			box.Read = append(box.Read, path)
 		}
 	}
 	if exists(resolved) && !touches(resolved, realPaths(hide)) {
@@ -42,23 +42,24 @@ func DefaultBox(hide []string) Box {
 	return box
 }
 
-// topLevel is the real path of every folder in /, those behind symbolic links included. An unreadable / has none: nothing is granted then.
+// topLevel is the real path of every folder and regular file in /, those behind symbolic links included: many an image of one program has it
+// there. An unreadable / has none: nothing is granted then.
 func topLevel() []string {
 	entries, err := os.ReadDir("/")
 	if err != nil {
 		return nil
 	}
-	var folders []string
+	var paths []string
 	for _, entry := range entries {
 		path, err := filepath.EvalSymlinks("/" + entry.Name())
 		if err != nil || path == "/" {
 			continue
 		}
-		if info, err := os.Stat(path); err == nil && info.IsDir() {
-			folders = append(folders, path)
+		if info, err := os.Stat(path); err == nil && (info.IsDir() || info.Mode().IsRegular()) {
+			paths = append(paths, path)
 		}
 	}
-	return folders
+	return paths
 }
 
 // touches reports whether folder holds, is, or lies in one of the paths.

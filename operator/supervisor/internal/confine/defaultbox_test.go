@@ -32,6 +32,21 @@ func TestTheDefaultBoxGrantsTheImageAndNothingOfOthers(t *testing.T) {
 	}
 }
 
+func TestAProgramThatLiesInTheRootMayBeRun(t *testing.T) {
+	file, err := os.CreateTemp("/", "confine-test-")
+	if err != nil {
+		t.Skipf("the root of this machine is not writable: %v", err)
+	}
+	defer os.Remove(file.Name())
+	defer file.Close()
+	if read := DefaultBox(nil).Read; !slices.Contains(read, file.Name()) {
+		t.Errorf("%s may not be read: %v", file.Name(), read)
+	}
+	if read := DefaultBox([]string{file.Name()}).Read; slices.Contains(read, file.Name()) {
+		t.Errorf("hiding %s leaves it", file.Name())
+	}
+}
+
 func TestAHiddenPathTakesItsTopLevelFolderWithIt(t *testing.T) {
 	link := t.TempDir() + "/link"
 	if err := os.Symlink("/etc", link); err != nil {

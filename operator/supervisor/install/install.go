@@ -6,10 +6,17 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"toolcall-operator/supervisor/internal/measures"
 )
 
 // mode lets everybody execute the program and nobody read it: a process of an unreadable file is non-dumpable from its first instruction.
-const mode = 0o111
+func mode() os.FileMode {
+	if measures.Off("dumpable") {
+		return 0o555
+	}
+	return 0o111
+}
 
 // Into copies the running program to folder/supervisor, whole or not at all. An older one is replaced.
 func Into(folder string) error {
@@ -38,7 +45,7 @@ func fill(to *os.File, from io.Reader) error {
 	if _, err := io.Copy(to, from); err != nil {
 		return err
 	}
-	if err := to.Chmod(mode); err != nil {
+	if err := to.Chmod(mode()); err != nil {
 		return err
 	}
 	if err := to.Sync(); err != nil {

@@ -261,6 +261,17 @@ func TestATerminatingSandboxSaysSoAndStartsNothingMore(t *testing.T) {
 	}
 }
 
+func TestACallWhoseGraceOutlivesItsSandboxIsKilledAsTerminating(t *testing.T) {
+	s := newSandbox(t)
+	c := s.start(sh("trap '' TERM; echo ready; while :; do sleep 0.01; done"))
+	s.output(c, 1)
+	s.Terminate()
+	if err := s.AwaitEnd(200 * time.Millisecond); err != nil {
+		t.Error(err)
+	}
+	s.expect(s.end(c), "Terminating")
+}
+
 func TestAKillWithoutGraceHurriesACallThatHasSome(t *testing.T) {
 	s := newSandbox(t)
 	c := s.start(sh("trap '' TERM; echo ready; while :; do sleep 0.01; done"))

@@ -14,7 +14,7 @@ func (r *Registry) Terminate() {
 	}
 }
 
-// KillAll starts nothing more, and kills every call at once.
+// KillAll starts nothing more, and kills every call at once; one that was asked to end before keeps that cause.
 func (r *Registry) KillAll() {
 	for _, c := range r.close("the supervisor ends") {
 		c.stop(wire.CauseKilled, 0)
@@ -24,7 +24,9 @@ func (r *Registry) KillAll() {
 func (r *Registry) close(why string) []*Call {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.closing = why
+	if r.closing == "" {
+		r.closing = why
+	}
 	return r.all()
 }
 

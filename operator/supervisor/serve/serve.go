@@ -23,6 +23,8 @@ import (
 const (
 	// lingers is how long a serve that was told to end waits for its calls and for somebody to take their exits. Kubernetes gives a pod 30 s.
 	lingers = 25 * time.Second
+	// graces is how much of that calls may take: whoever has a longer grace is killed, or its exit would be lost with the pod.
+	graces = 20 * time.Second
 	// killing is how long processes that were sent KILL may take.
 	killing = 10 * time.Second
 )
@@ -63,6 +65,17 @@ func catch() <-chan os.Signal {
 	terminated := make(chan os.Signal, 1)
 	signal.Notify(terminated, syscall.SIGTERM)
 	return terminated
+}
+
+// windUp ends every call as Terminating, and waits until the exits were taken, for so long at most.
+func windUp(registry *calls.Registry, takes time.Duration) error {
+	end := time.Now().Add(lingers)
+	registry.Terminate()
+	if err := registry.AwaitEnd(graces); err != nil {
+		return err
+	}
+	registry.AwaitAcknowledged(min(time.Until(end), takes))
+	return nil
 }
 
 // settle makes the process what its children need it to be.

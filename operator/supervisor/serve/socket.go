@@ -23,13 +23,7 @@ func overSocket(s *server.Server, registry *calls.Registry, terminated <-chan os
 	}
 	go accept(listener, s)
 	<-terminated
-	registry.Terminate()
-	end := time.Now().Add(lingers)
-	if err := registry.AwaitEnd(lingers); err != nil {
-		return err
-	}
-	registry.AwaitAcknowledged(time.Until(end))
-	return nil
+	return windUp(registry, lingers)
 }
 
 func accept(listener *net.UnixListener, s *server.Server) {

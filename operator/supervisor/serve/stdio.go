@@ -25,13 +25,7 @@ func overStdio(s *server.Server, registry *calls.Registry, terminated <-chan os.
 		registry.KillAll()
 		return errors.Join(err, registry.AwaitEnd(killing))
 	case <-terminated:
-		registry.Terminate()
-		end := time.Now().Add(lingers)
-		if err := registry.AwaitEnd(lingers); err != nil {
-			return err
-		}
-		registry.AwaitAcknowledged(min(time.Until(end), farewell))
-		return nil
+		return windUp(registry, farewell)
 	}
 }
 

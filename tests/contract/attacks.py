@@ -7,10 +7,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
-from tests.contract import harness
+from tests.contract import harness, pods
 from tests.contract.harness import Harness
+from toolcall_operator.adapters.sandbox import frames
 from toolcall_operator.adapters.sandbox.messages import Hello
 from toolcall_operator.adapters.sandbox.sandbox import SupervisedSandbox
+from toolcall_operator.core.outcomes import ExecRequest
 
 EMBEDDED, POD = "embedded", "pod"
 EVERYWHERE = frozenset({EMBEDDED, POD})
@@ -113,6 +115,15 @@ class Scene:
         if attack.first:
             await self.tries(attack.first)
         return await self.tries(attack.words)
+
+
+def impostor() -> ExecRequest:
+    """A tool that starts `connect` itself, and knows the key."""
+    hello = {"type": "hello", "versions": [1], "key": pods.KEY.hex(), "epoch": 0, "client": "tool"}
+    # `connect` ends with its input: more than it can carry at once keeps it there until the answer came.
+    pings = [frames.encode_control({"type": "ping", "id": number}) for number in range(1, 20_000)]
+    stdin = b"".join((frames.encode_control(hello), *pings))
+    return harness.request(pods.SUPERVISOR, "connect", stdin=stdin)
 
 
 @asynccontextmanager

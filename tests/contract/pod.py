@@ -176,6 +176,11 @@ class ClusterPod:
         """Delete it, without waiting for its end."""
         self.kubectl("delete", "pod", self.name, "--wait=false")
 
+    def vanish(self) -> None:
+        """Take it out of the cluster when its supervisor broke down: nothing in it hears a TERM."""
+        self.run("signal", "1", _QUIT)
+        self.kubectl("delete", "pod", self.name, "--force", "--grace-period=0")
+
     def remove(self) -> None:
         """Delete it with a second's grace."""
         self.kubectl("delete", "pod", self.name, "--ignore-not-found", "--now", "--wait=false")

@@ -12,11 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract import attacks, embedded, harness, podlike, pods
+from tests.contract import attacks, embedded, harness, podlike
 from tests.contract.attacks import ATTACKS, EMBEDDED, POD, REFUSED, Attack, Scene
 from tests.contract.harness import MEMORY, Limits
 from tests.contract.programs import Programs
-from toolcall_operator.adapters.sandbox import frames
 from toolcall_operator.core.outcomes import Cause
 
 _SCOPES_SINCE = 6
@@ -209,13 +208,8 @@ async def test_arguments_and_shared_files_stay_visible_to_siblings(scenes: Scene
 async def test_a_tool_that_knows_the_key_is_no_operator(
     scenes: Scenes, without: tuple[str, ...] | None, *, let_in: bool
 ) -> None:
-    hello = {"type": "hello", "versions": [1], "key": pods.KEY.hex(), "epoch": 0, "client": "tool"}
-    # `connect` ends with its input: more than it can carry at once keeps it there until the answer came.
-    pings = [frames.encode_control({"type": "ping", "id": number}) for number in range(1, 20_000)]
-    stdin = b"".join((frames.encode_control(hello), *pings))
     async with scenes(POD, without) as scene:
-        connect = harness.request("/opt/toolcall/supervisor", "connect", stdin=stdin)
-        ran = await harness.run(scene.box.sandbox, connect)
+        ran = await harness.run(scene.box.sandbox, attacks.impostor())
 
     assert (b'"bootID"' in ran.stdout) == let_in
     assert ran.result.cause is Cause.EXITED

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"syscall"
 
@@ -31,6 +32,7 @@ type Launcher struct {
 	env     []string
 	room    room
 	forks   atomic.Int64
+	warming sync.Mutex
 	spares  chan *process // nil for one that could not be made
 }
 
@@ -87,8 +89,9 @@ func (l *Launcher) supply() {
 	}
 	p, _ := l.make() // The same.
 	l.spares <- p
-	if l.forks.Add(1)%(idleThreads/2) == 0 {
+	if l.forks.Add(1)%(idleThreads/2) == 0 && l.warming.TryLock() { // Two at once would make twice as many.
 		threads.Warm(idleThreads)
+		l.warming.Unlock()
 	}
 }
 

@@ -62,9 +62,9 @@ class PodConnector:
         reader, writer = await asyncio.open_unix_connection(sock=ours)
 
         async def close() -> None:
+            writer.close()  # first: whoever closes may be canceled while it waits
             process.kill()
             await asyncio.to_thread(process.wait)
-            writer.close()
             with contextlib.suppress(OSError):
                 await writer.wait_closed()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
@@ -78,9 +79,10 @@ async def reconcile(call: ToolCall, ports: Ports, stop: Stop) -> ToolCall:
     if not status.is_finished(call):
         try:
             await carry_out(record, ports, stop)
-        except Exception as bug:
-            # A bug in here must not leave a call without an end, nor take other calls with it.
-            log.exception("reconcile of ToolCall %s/%s failed", call.metadata.namespace, call.metadata.name)
+        except Exception as bug:  # noqa: BLE001 (a bug must not leave a call without an end, nor take others with it)
+            # Where it is may be logged; its text may not, which can hold anything.
+            where = "".join(traceback.format_tb(bug.__traceback__))
+            log.error("ToolCall %s met a bug: %s\n%s", call.metadata.uid, type(bug).__name__, where)  # noqa: TRY400 (see above)
             await settle(record, fault(record.call, f"internal error: {type(bug).__name__}"), ports)
     return record.call
 

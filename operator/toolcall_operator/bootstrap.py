@@ -42,13 +42,18 @@ async def embedded(cluster: FileCluster, place: Place) -> AsyncIterator[Dispatch
         sandboxes=sandboxes,
         artifacts=StoreArtifacts(place.artifacts),
         slots=Slots(CALLS_AT_ONCE),
-        now=lambda: datetime.now(UTC),
+        now=now,
         operator=f"toolcall-run/{platform.node()}/{os.getpid()}",
     )
     try:
         yield Dispatcher(ports)
     finally:
         await sandboxes.aclose()
+
+
+def now() -> datetime:
+    """The time of day, in UTC."""
+    return datetime.now(UTC)
 
 
 def private_folders(environ: Mapping[str, str]) -> tuple[Path, ...]:

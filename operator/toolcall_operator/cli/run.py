@@ -10,7 +10,6 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -118,7 +117,7 @@ def loaded(files: tuple[str, ...]) -> FileCluster:
         documents = manifests.load(files)
     except manifests.Unreadable as unreadable:
         raise Refusal(str(unreadable)) from unreadable
-    cluster = FileCluster(documents, now)
+    cluster = FileCluster(documents, bootstrap.now)
     if not cluster.entries:
         raise Refusal("\n".join([*map(str, cluster.findings), f"no ToolCall in {', '.join(files)}"]))
     return cluster
@@ -128,13 +127,13 @@ def watched(cluster: FileCluster, binary: Path, options: Options) -> int | None:
     """Run the calls and show them; return the exit code of the signal that ended the run early, if one did."""
 
     def rows() -> list[Row]:
-        return [row(entry, now()) for entry in cluster.entries]
+        return [row(entry, bootstrap.now()) for entry in cluster.entries]
 
     with scratch_folder(options) as scratch, screen(sys.stderr if options.form else sys.stdout, rows) as shown:
         for entry in cluster.entries:
             if entry.end is not None:
-                shown.changed(row(entry, now()))
-        cluster.listen(lambda entry: shown.changed(row(entry, now())))
+                shown.changed(row(entry, bootstrap.now()))
+        cluster.listen(lambda entry: shown.changed(row(entry, bootstrap.now())))
         place = bootstrap.Place(binary, scratch, options.artifacts.absolute().as_uri())
         try:
             return asyncio.run(carried(cluster, place))
@@ -188,8 +187,3 @@ def judged(cluster: FileCluster, options: Options) -> int:
     for text in notes.verdicts(verdicts):
         click.echo(text, err=options.form is not None)
     return 0 if notes.is_whole(cluster) and all(verdict.holds for verdict in verdicts) else 1
-
-
-def now() -> datetime:
-    """The time of day, in UTC."""
-    return datetime.now(UTC)

@@ -23,15 +23,24 @@ def binary(setting: Path | None, checkout: Path = CHECKOUT) -> Path:
     Raises:
         Refusal: there is none, or it does not work.
     """
+    return tried(found(setting, checkout))
+
+
+def found(setting: Path | None, checkout: Path) -> Path:
+    """The first of them that there is; one that is set is not passed over.
+
+    Raises:
+        Refusal: there is none.
+    """
     if setting is not None:
         if not is_program(setting):
             raise Refusal(f"the supervisor {setting} is not an executable file")
-        return tried(setting.resolve())
+        return setting.resolve()
     built = checkout / "build" / "supervisor"
     if is_program(built):
-        return tried(built)
+        return built
     if installed := shutil.which("toolcall-supervisor"):
-        return tried(Path(installed))
+        return Path(installed)
     raise Refusal("there is no supervisor binary: run `make supervisor`, or name one with --supervisor")
 
 

@@ -14,9 +14,10 @@ import stamina.instrumentation
 
 from toolcall_operator.adapters.artifacts import StoreArtifacts
 from toolcall_operator.adapters.sandbox.local import LocalSandboxes
-from toolcall_operator.dispatcher import Dispatcher, Slots
+from toolcall_operator.dispatcher import Dispatcher
 from toolcall_operator.local.cluster import FileCluster
 from toolcall_operator.ports import Ports
+from toolcall_operator.slots import Limits, Slots
 
 CALLS_AT_ONCE = 256
 """Calls in flight in one operator."""
@@ -41,7 +42,7 @@ async def embedded(cluster: FileCluster, place: Place) -> AsyncIterator[Dispatch
         cluster=cluster,
         sandboxes=sandboxes,
         artifacts=StoreArtifacts(place.artifacts),
-        slots=Slots(CALLS_AT_ONCE),
+        slots=Slots(Limits(CALLS_AT_ONCE, CALLS_AT_ONCE), now),
         now=now,
         operator=f"toolcall-run/{platform.node()}/{os.getpid()}",
     )

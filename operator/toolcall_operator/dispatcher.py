@@ -1,63 +1,89 @@
-"""Knows which calls are in flight, and lets only so many of them run at once."""
+"""Knows which calls are in flight, and carries each in a task of its own."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
-from toolcall_operator.api.spiceboxclass import SpiceboxClass
-from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.core.reasons import Reason
 from toolcall_operator.ports import Ports
-from toolcall_operator.reconcile import Stop, reconcile
+from toolcall_operator.reconcile.reconcile import reconcile
+from toolcall_operator.reconcile.record import Stop
 
 
-class Slots:
-    """Turns to run: first in, first out in a session, which competes with others only for what it may run at once."""
+@dataclass(frozen=True, slots=True)
+class Flight:
+    """A call on its way."""
 
-    def __init__(self, limit: int) -> None:
-        self._all = asyncio.Semaphore(limit)
-        self._sessions: dict[str, asyncio.Semaphore] = {}
+    call: ToolCall
+    task: asyncio.Task[ToolCall]
+    stop: Stop = field(repr=False)
 
-    @asynccontextmanager
-    async def of(self, session: SpiceboxSession, session_class: SpiceboxClass) -> AsyncIterator[None]:
-        """One turn of `session`, held as long as the context is."""
-        most = session_class.spec.limits.max_concurrent_calls
-        mine = self._sessions.setdefault(session.metadata.uid, asyncio.Semaphore(most))
-        async with mine, self._all:
-            yield
+    @property
+    def session(self) -> tuple[str, str]:
+        """The namespace and the name of its session."""
+        return self.call.metadata.namespace, self.call.spec.session
 
 
 class Dispatcher:
-    """Carries every submitted call to its end, each in a task of its own."""
+    """Carries every submitted call to its end; none waits for another, but for its turn."""
 
     def __init__(self, ports: Ports) -> None:
         self._ports = ports
-        self._stops: dict[str, Stop] = {}
-        self._tasks: dict[str, asyncio.Task[ToolCall]] = {}
+        self._flights: dict[str, Flight] = {}
 
     def submit(self, call: ToolCall) -> None:
-        """Begin to carry `call`; a call that is in flight already is not begun again."""
+        """Begin to carry `call`; one that is in flight already is told what has changed: canceled, or being deleted."""
         uid = call.metadata.uid
-        if uid in self._tasks:
-            return
-        stop = self._stops[uid] = Stop()
-        if call.spec.cancel:
-            stop.ask(Reason.USER_CANCEL)
-        task = self._tasks[uid] = asyncio.create_task(reconcile(call, self._ports, stop), name=f"toolcall {uid}")
-        task.add_done_callback(lambda _: self._forget(uid))
+        flight = self._flights.get(uid) or self._begin(call)
+        if call.metadata.deletion_timestamp:
+            flight.stop.ask(Reason.USER_DELETE)
+        elif call.spec.cancel:
+            flight.stop.ask(Reason.USER_CANCEL)
+
+    def gone(self, uid: str) -> None:
+        """The object of a call is no more: whatever runs of it is ended."""
+        if flight := self._flights.get(uid):
+            flight.stop.ask(Reason.USER_DELETE)
+
+    def knows(self, uid: str) -> bool:
+        """Whether a call is in flight here."""
+        return uid in self._flights
+
+    def end_session(self, session: tuple[str, str]) -> None:
+        """Ask every call of a session, by namespace and name, to end: the session does."""
+        for flight in self._of(session):
+            flight.stop.ask(Reason.SESSION_TERMINATED)
+
+    async def idle(self, session: tuple[str, str]) -> None:
+        """Return when no call of a session is in flight."""
+        while tasks := [flight.task for flight in self._of(session)]:
+            await asyncio.wait(tasks)
 
     def stop_all(self, reason: Reason) -> None:
         """Ask every call in flight to end."""
-        for stop in self._stops.values():
-            stop.ask(reason)
+        for flight in self._flights.values():
+            flight.stop.ask(reason)
 
     async def join(self) -> None:
         """Return when no call is in flight."""
-        while self._tasks:
-            await asyncio.wait(self._tasks.values())
+        while self._flights:
+            await asyncio.wait([flight.task for flight in self._flights.values()])
 
-    def _forget(self, uid: str) -> None:
-        del self._stops[uid], self._tasks[uid]
+    async def detach(self) -> None:
+        """Follow no call any further, and end none: somebody else will take them over."""
+        for flight in self._flights.values():
+            flight.task.cancel()
+        await self.join()
+
+    def _begin(self, call: ToolCall) -> Flight:
+        uid, stop = call.metadata.uid, Stop()
+        task = asyncio.create_task(reconcile(call, self._ports, stop), name=f"toolcall {uid}")
+        flight = self._flights[uid] = Flight(call, task, stop)
+        task.add_done_callback(lambda _: self._flights.pop(uid))
+        return flight
+
+    def _of(self, session: tuple[str, str]) -> Iterator[Flight]:
+        return (flight for flight in list(self._flights.values()) if flight.session == session)

@@ -3,6 +3,9 @@
 OperatorError
 ├── Unavailable       nothing happened; the same request may succeed later
 ├── ProtocolBroken    the other end speaks something else; trying again does not help
+├── Rejected          the API server will not have what we wrote; trying again does not help
+├── Gone              the object is no more; another of its name does not count
+├── Superseded        the object's status moved on without us
 └── SandboxLost       the sandbox in which a call ran cannot answer for it any more
 
 A refused call and a failing tool are values (`core.outcomes`), never exceptions.
@@ -24,6 +27,18 @@ class Unavailable(OperatorError):
 
 class ProtocolBroken(OperatorError):
     """The other end of a channel broke the protocol; the channel is closed."""
+
+
+class Rejected(OperatorError):
+    """The API server refuses a write for what is in it: too large, or against a rule; nothing changed."""
+
+
+class Gone(OperatorError):
+    """The object is no more. One of the same name with another UID is another object."""
+
+
+class Superseded(OperatorError):
+    """Somebody else claimed or finished the object, or we did and did not hear of it; nothing changed. Read it anew."""
 
 
 class SandboxLost(OperatorError):

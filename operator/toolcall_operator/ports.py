@@ -14,7 +14,8 @@ from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.api.toolcallstatus import ToolCallStatus
 from toolcall_operator.core.outcomes import ExecRequest, ExecResult
-from toolcall_operator.core.validation import World
+from toolcall_operator.core.reasons import Reason
+from toolcall_operator.core.world import World
 
 
 class CallState(StrEnum):
@@ -106,25 +107,77 @@ class Artifacts(Protocol):
 class Cluster(Protocol):
     """Where calls come from and where their status is kept."""
 
-    async def observe(self, call: ToolCall) -> World:
-        """Everything that decides about this call, in one frozen value."""
+    async def observe(self, call: ToolCall, *, live: bool = False) -> World:
+        """Everything that decides about this call, in one frozen value; `live`: asked for anew, not remembered.
+
+        Raises:
+            Unavailable: it could not be read.
+        """
+        ...
+
+    async def changed(self, call: ToolCall) -> None:
+        """Return when what decides about this call may have changed since it was last observed."""
         ...
 
     async def report(self, call: ToolCall, status: ToolCallStatus) -> ToolCall:
         """Keep `status`, and return the call that carries it.
 
         Raises:
-            Unavailable: it could not be kept; nothing changed.
+            Unavailable: it could not be kept, as far as anyone knows; the same report may be made again.
+            Rejected: it will not be kept as it is.
+            Gone: the call is no more.
+            Superseded: somebody else has claimed or finished the call.
         """
+        ...
+
+    async def reread(self, call: ToolCall) -> ToolCall:
+        """The call as it stands.
+
+        Raises:
+            Unavailable: it could not be read.
+            Gone: the call is no more.
+        """
+        ...
+
+    async def hold(self, call: ToolCall) -> None:
+        """Keep the call's object until it is released, also when somebody deletes it.
+
+        Raises:
+            Unavailable: it may be deleted at any time.
+            Gone: the call is no more, or is being deleted already.
+        """
+        ...
+
+    async def release(self, call: ToolCall) -> None:
+        """Let the object of a call go; one that is not held, or is gone, is fine.
+
+        Raises:
+            Unavailable: it may still be held.
+        """
+        ...
+
+    def remark(self, call: ToolCall, reason: Reason, message: str) -> None:
+        """Tell people who watch the cluster of a refusal or a fault; if that does not work, nothing happens."""
         ...
 
 
 class Slots(Protocol):
     """Decides whose turn it is to run."""
 
-    def of(self, session: SpiceboxSession, session_class: SpiceboxClass) -> AbstractAsyncContextManager[None]:
-        """A turn of `session`; entering waits for it, leaving gives it back."""
+    def of(
+        self, session: SpiceboxSession, session_class: SpiceboxClass, *, claimed: bool
+    ) -> AbstractAsyncContextManager[None]:
+        """A turn of `session`; entering waits for it, leaving gives it back. A `claimed` call has had its turn."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """What a session's calls did since this process began; `last_at` is when one last began or ended."""
+
+    started: int = 0
+    in_flight: int = 0
+    last_at: datetime | None = None
 
 
 class Clock(Protocol):
@@ -137,7 +190,11 @@ class Clock(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """The outside, chosen once at start."""
+    """The outside, chosen once at start.
+
+    `fault_budget` is how long a fault of ours is put up with before a call is claimed; `retention` how long a
+    supervisor keeps an ended call for somebody to ask.
+    """
 
     cluster: Cluster
     sandboxes: Sandboxes
@@ -147,3 +204,4 @@ class Ports:
     operator: str
     epoch: int = 0
     fault_budget: timedelta = timedelta(minutes=2)
+    retention: timedelta = timedelta(minutes=10)

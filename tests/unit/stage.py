@@ -13,10 +13,11 @@ from tests.fakes.cluster import FakeCluster
 from tests.fakes.sandbox import Behaviour, FakeSandbox, FakeSandboxes, Script
 from tests.unit.core import examples
 from toolcall_operator.api.toolcall import ToolCall
-from toolcall_operator.core.validation import World
-from toolcall_operator.dispatcher import Slots
+from toolcall_operator.core.world import World
 from toolcall_operator.ports import Ports
-from toolcall_operator.reconcile import Stop, reconcile
+from toolcall_operator.reconcile.reconcile import reconcile
+from toolcall_operator.reconcile.record import Stop
+from toolcall_operator.slots import Limits, Slots
 
 SESSION = "default/work"
 ECHO = "/bin/echo"
@@ -43,7 +44,7 @@ class Stage:
             cluster=self.cluster,
             sandboxes=self.sandboxes,
             artifacts=self.artifacts,
-            slots=Slots(self.calls_at_once),
+            slots=Slots(Limits(self.calls_at_once, self.calls_at_once), lambda: self.now),
             now=lambda: self.now,
             operator="test",
             fault_budget=timedelta(minutes=2),

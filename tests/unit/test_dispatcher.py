@@ -10,8 +10,9 @@ from tests.unit.stage import Stage, says, until
 from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.core.outcomes import ExecRequest
 from toolcall_operator.core.reasons import Reason
-from toolcall_operator.core.validation import World
-from toolcall_operator.dispatcher import Dispatcher, Slots
+from toolcall_operator.core.world import World
+from toolcall_operator.dispatcher import Dispatcher
+from toolcall_operator.slots import Limits, Slots
 
 
 def numbered(number: int, *, cancel: bool = False) -> ToolCall:
@@ -41,7 +42,7 @@ async def test_a_session_runs_as_many_calls_at_once_as_its_class_allows_in_their
 
 
 async def test_a_session_that_is_full_does_not_hold_up_another() -> None:
-    slots = Slots(limit=3)
+    slots = Slots(Limits(3, 3), lambda: examples.NOW)
     narrow = examples.session_class(limits={"maxConcurrentCalls": 1})
     busy, other = examples.session(), examples.session()
     other = other.model_copy(update={"metadata": other.metadata.model_copy(update={"uid": "another"})})

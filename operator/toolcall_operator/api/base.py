@@ -9,6 +9,7 @@ from pydantic import (
     ConfigDict,
     Field,
     PlainSerializer,
+    StrictBool,
     StrictStr,
     model_validator,
 )
@@ -63,6 +64,18 @@ class Observed(Model):
 _Texts = Annotated[Mapping[StrictStr, StrictStr], AfterValidator(read_only), PlainSerializer(dict)]
 
 
+class OwnerReference(Model):
+    """Another object without which this one is not to be; Kubernetes collects it when they are all gone."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    api_version: StrictStr = ""
+    kind: StrictStr = ""
+    name: StrictStr = ""
+    uid: StrictStr = ""
+    controller: StrictBool = False
+
+
 class ObjectMeta(Model):
     """The metadata that this project reads; Kubernetes has more, which is passed over."""
 
@@ -76,6 +89,8 @@ class ObjectMeta(Model):
     annotations: _Texts = Field(default_factory=empty)
     creation_timestamp: Time | None = None
     deletion_timestamp: Time | None = None
+    finalizers: tuple[StrictStr, ...] = ()
+    owner_references: tuple[OwnerReference, ...] = ()
 
 
 class Manifest(Model):

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, StrictBool, StrictStr, model_validator
 
-from toolcall_operator.api.base import Manifest, Model, ObjectMeta, Observed
+from toolcall_operator.api.base import GROUP, Manifest, Model, ObjectMeta, Observed
 from toolcall_operator.api.conditions import Condition
 from toolcall_operator.api.durations import Duration
 from toolcall_operator.api.sandbox import Mount
@@ -12,6 +12,9 @@ from toolcall_operator.api.schema import Distinct, KeyedBy, Text, cel, refused, 
 from toolcall_operator.api.spiceboxclass import SpiceboxClassSpec, ToolspecRef
 from toolcall_operator.api.times import Time
 from toolcall_operator.api.types import Count32, Count64, Env, FreeForm, Name, OneLine, ShortLabel, Uid, empty
+
+FINALIZER = f"{GROUP}/session"
+"""Holds the object of a session until its calls have ended and its sandbox is gone."""
 
 _ONE_OF = "needs either app and user, or issuer and subject"
 _ONE_OF_RULE = (

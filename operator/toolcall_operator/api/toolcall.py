@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
-from toolcall_operator.api.base import Manifest, Model, ObjectMeta, camel
+from toolcall_operator.api.base import GROUP, Manifest, Model, ObjectMeta, camel
 from toolcall_operator.api.credentials import Credential
 from toolcall_operator.api.durations import Duration, UpToADay
 from toolcall_operator.api.schema import RULES, cel, cel_only, in_schema, list_map, rules, schema_only, unchanging
@@ -25,6 +25,9 @@ from toolcall_operator.api.types import (
     Uid,
     empty,
 )
+
+FINALIZER = f"{GROUP}/toolcall"
+"""Holds the object of a call that runs until its end is written."""
 
 
 class InputArtifact(Model):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 
-from toolcall_operator.core.reasons import Reason
+from toolcall_operator.core.reasons import Reason, Waiting
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,15 @@ class Refused:
     reason: Reason
     message: str
     path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """A call that cannot be decided on yet: what for, how long at most, and what it ends as after that."""
+
+    waiting: Waiting
+    patience: timedelta
+    refusal: Refused
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,10 +31,14 @@ class Reason(StrEnum):
     SANDBOX_GONE = "SandboxGone"
     SANDBOX_RESTARTED = "SandboxRestarted"
     SANDBOX_TERMINATING = "SandboxTerminating"
+    SANDBOX_OOM_KILLED = "SandboxOOMKilled"
+    SANDBOX_UNREACHABLE = "SandboxUnreachable"
+    EVICTED = "Evicted"
     TRANSPORT_LOST = "TransportLost"
 
     SESSION_GONE = "SessionGone"
     SESSION_NOT_ACTIVE = "SessionNotActive"
+    SESSION_BINDING_MISMATCH = "SessionBindingMismatch"
     TOOL_UNKNOWN = "ToolUnknown"
     UNSUPPORTED_FOR_TOOL = "UnsupportedForTool"
     NOT_SUPPORTED = "NotSupported"
@@ -46,12 +50,23 @@ class Reason(StrEnum):
     DEADLINE_EXCEEDED = "DeadlineExceeded"
 
     USER_CANCEL = "UserCancel"
+    USER_DELETE = "UserDelete"
+    SESSION_TERMINATED = "SessionTerminated"
+
+
+class Waiting(StrEnum):
+    """What a call that may run still waits for."""
+
+    QUEUED = "Queued"
+    SESSION = "WaitingForSession"
 
 
 _OTHER_THAN_FAILED = {
     Reason.PROCESS_EXITED: Terminal.SUCCEEDED,
     Reason.DEADLINE_EXCEEDED: Terminal.TIMEOUT,
     Reason.USER_CANCEL: Terminal.CANCELED,
+    Reason.USER_DELETE: Terminal.CANCELED,
+    Reason.SESSION_TERMINATED: Terminal.CANCELED,
 }
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import Any
 
 from pydantic import ValidationError
@@ -17,18 +16,12 @@ from toolcall_operator.api.types import INT64
 from toolcall_operator.core import conditions, outputs
 from toolcall_operator.core.conditions import ConditionType, Look
 from toolcall_operator.core.outcomes import Ended, Outcome, Refused
-from toolcall_operator.core.reasons import Reason, Terminal, terminal
+from toolcall_operator.core.reasons import Reason, Terminal, Waiting, terminal
 from toolcall_operator.core.validation import Plan
 from toolcall_operator.core.verdict import Verdict, verdict
 
 NOTHING_YET = ToolCallStatus()
 _NO_TIME = timedelta()
-
-
-class Waiting(StrEnum):
-    """What a call that may run still waits for."""
-
-    QUEUED = "Queued"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +115,19 @@ def settled(call: ToolCall | Subject, outcome: Outcome, now: datetime) -> ToolCa
         update["exit_code"] = found.exit_code
     ending = list(_ending(subject, outcome, found, Look(subject.generation, now)))
     return _with(subject, ending, finished=True, **update)
+
+
+def minimal(final: ToolCallStatus) -> ToolCallStatus:
+    """What matters of a last status that is too large to be kept: how and when the call ended, and where it ran."""
+    kept = [
+        each.model_copy(update={"message": "the status was too large to be kept whole"})
+        if each.type in {*Terminal, ConditionType.FINISHED, ConditionType.RUNNING}
+        else each
+        for each in final.conditions
+        if each.type in {*Terminal, ConditionType.FINISHED, ConditionType.RUNNING, ConditionType.VALIDATED}
+    ]
+    names = ("finished", "observed_generation", "started_at", "finished_at", "exit_code", "dispatch")
+    return ToolCallStatus(**{name: getattr(final, name) for name in names}, conditions=tuple(kept))
 
 
 def _ending(subject: Subject, outcome: Outcome, found: Verdict, look: Look) -> Iterator[Condition]:

@@ -55,6 +55,7 @@ OF_THE_PLACE = frozenset(
         "SpiceboxClass spec.pod",
         "SpiceboxSession spec.idleTTL",
         "SpiceboxSession spec.maxDuration",
+        "SpiceboxSession spec.mounts",
     }
 )
 """Fields that say where and how a sandbox is made. A place that cannot do as they say names them as lacking."""

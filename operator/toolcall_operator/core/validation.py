@@ -11,9 +11,11 @@ from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.api.tools import Tool
-from toolcall_operator.core import entropy, envnames, execenv, support
-from toolcall_operator.core.outcomes import ExecRequest, Refused
+from toolcall_operator.core import entropy, envnames, execenv, readiness, support
+from toolcall_operator.core.outcomes import ExecRequest, Refused, Wait
+from toolcall_operator.core.readiness import Objection
 from toolcall_operator.core.reasons import Reason
+from toolcall_operator.core.world import World
 
 ARGUMENT_BYTES = 131_071
 """The longest argument Linux hands to a process: 32 pages of 4 KiB (MAX_ARG_STRLEN) less the closing NUL."""
@@ -28,26 +30,6 @@ _TELLING_NAME = (
 
 
 @dataclass(frozen=True, slots=True)
-class World:
-    """Everything besides the call that decides about it; `lacking` are the fields this place cannot carry out.
-
-    `unread` says where the session, or else its class, stands and why it cannot be read, when it is there all the same.
-
-    Raises:
-        ValueError: `lacking` names something that is no matter of a place, and would silently lack nothing.
-    """
-
-    session: SpiceboxSession | None
-    session_class: SpiceboxClass | None
-    lacking: tuple[str, ...] = ()
-    unread: str = ""
-
-    def __post_init__(self) -> None:
-        if unknown := set(self.lacking) - support.OF_THE_PLACE:
-            raise ValueError(f"not among support.OF_THE_PLACE: {', '.join(sorted(unknown))}")
-
-
-@dataclass(frozen=True, slots=True)
 class Plan:
     """A call that may run, with what it runs in; `high_entropy` names the fields of it that look like secrets."""
 
@@ -57,7 +39,7 @@ class Plan:
     high_entropy: tuple[str, ...] = ()
 
 
-def plan(call: ToolCall, world: World) -> Plan | Refused:
+def plan(call: ToolCall, world: World) -> Plan | Refused | Wait:
     """The plan of a call that passes every check, or the first objection.
 
     Raises:
@@ -67,9 +49,20 @@ def plan(call: ToolCall, world: World) -> Plan | Refused:
         raise LookupError("without checks nothing is allowed")
     if objection := next(objections(call, world), None):
         return objection
+    planned = resumed(call, world)
+    if planned is None:
+        raise LookupError("no check objected to a call whose session, class or tool is not there")
+    return planned
+
+
+def resumed(call: ToolCall, world: World) -> Plan | None:
+    """The plan by which a claimed call was started: that it may run was decided then, and is not asked again.
+
+    None: what it runs in is not to be found any more.
+    """
     target = _target(call, world)
     if target is None:
-        raise LookupError("no check objected to a call whose session, class or tool is not there")
+        return None
     session, session_class, tool = target
     request = ExecRequest(
         uid=call.metadata.uid,
@@ -84,24 +77,15 @@ def plan(call: ToolCall, world: World) -> Plan | Refused:
     return Plan(session, session_class, request, tuple(_high_entropy(call)))
 
 
-def objections(call: ToolCall, world: World) -> Iterator[Refused]:
+def objections(call: ToolCall, world: World) -> Iterator[Objection]:
     """Everything that speaks against a call, in the order of the checks."""
     for check in CHECKS:
         yield from check(call, world)
 
 
-def session_exists(call: ToolCall, world: World) -> Iterator[Refused]:
-    """The session is there."""
-    if world.session is None:
-        names = f"names SpiceboxSession {call.spec.session}, which is"
-        where = f"in namespace {call.metadata.namespace}"
-        found = f"{where} and cannot be read: {world.unread}" if world.unread else f"not {where}"
-        yield _refused(Reason.SESSION_GONE, "spec.session", f"{names} {found}")
-
-
 def class_exists(call: ToolCall, world: World) -> Iterator[Refused]:
     """The session's class is there."""
-    if world.session is not None and world.session_class is None:
+    if world.session is not None and world.session_class is None and world.on_demand:
         named = f"SpiceboxClass {world.session.spec.class_}"
         found = f"its {named} cannot be read: {world.unread}" if world.unread else f"there is no {named}"
         yield Refused(Reason.SESSION_NOT_ACTIVE, f"SpiceboxSession {call.spec.session} cannot run: {found}")
@@ -161,9 +145,11 @@ def env_holds_no_secret(call: ToolCall, world: World) -> Iterator[Refused]:
                 yield _refused(Reason.ENV_SECRET_LIKE, _variable("spec.env", name), f"has {_TELLING_NAME}")
 
 
-CHECKS: tuple[Callable[[ToolCall, World], Iterator[Refused]], ...] = (
-    session_exists,  # or there is nothing to run in
-    class_exists,  # or nothing is known about what may run
+CHECKS: tuple[Callable[[ToolCall, World], Iterator[Objection]], ...] = (
+    readiness.session_exists,  # or there is nothing to run in
+    readiness.call_belongs_to_session,  # before anything is told about a session that is not the caller's
+    readiness.session_is_ready,  # or nothing is known yet about what may run
+    class_exists,  # the same, where the class is not part of the session
     tool_is_known,  # and of a call without a target only what needs none is told besides
     every_field_is_carried_out,  # before looking into fields that would not be used
     fields_fit_the_tool,  # the right kind of arguments

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,7 +13,8 @@ from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.api.toolcallstatus import ToolCallStatus
 from toolcall_operator.core import status
-from toolcall_operator.core.validation import World
+from toolcall_operator.core.reasons import Reason
+from toolcall_operator.core.world import World
 from toolcall_operator.local import admission, keys
 from toolcall_operator.local.admission import Admitted
 from toolcall_operator.local.entries import Entry
@@ -62,7 +64,7 @@ class FileCluster:
         """Have `listener` called with every entry whose status changed."""
         self._listeners.append(listener)
 
-    async def observe(self, call: ToolCall) -> World:
+    async def observe(self, call: ToolCall, *, live: bool = False) -> World:  # noqa: ARG002 (documents do not change)
         """The call's session and that one's class, as the documents have them."""
         session = self._sessions.get(keys.of_session(call))
         if session is None:
@@ -78,6 +80,23 @@ class FileCluster:
         for listener in self._listeners:
             listener(entry)
         return reported
+
+    async def changed(self, call: ToolCall) -> None:  # noqa: ARG002 (see below)
+        """Never returns: documents do not change."""
+        await asyncio.get_running_loop().create_future()
+
+    async def reread(self, call: ToolCall) -> ToolCall:
+        """The call as it was last reported."""
+        return self._entries[call.metadata.uid].call or call
+
+    async def hold(self, call: ToolCall) -> None:
+        """Nobody deletes a document's object while it runs."""
+
+    async def release(self, call: ToolCall) -> None:
+        """Nothing was held."""
+
+    def remark(self, call: ToolCall, reason: Reason, message: str) -> None:
+        """Whoever started the run sees the status."""
 
     def _admit(self, document: Document) -> None:
         """Take a document in, whatever it is."""

@@ -8,8 +8,9 @@ from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.core import validation
+from toolcall_operator.core.outcomes import Refused
 from toolcall_operator.core.reasons import Reason
-from toolcall_operator.core.validation import World
+from toolcall_operator.core.world import World
 from toolcall_operator.local.lint import Known, Remark
 
 
@@ -20,5 +21,6 @@ def objections(parsed: ToolCall | SpiceboxClass | SpiceboxSession, known: Known)
     if not isinstance(parsed, ToolCall) or session_class is None:
         return
     for objection in validation.objections(parsed, World(session, session_class)):
-        if objection.reason is not Reason.TOOL_UNKNOWN:  # which lint tells by itself
+        # Of an unknown tool, lint tells by itself.
+        if isinstance(objection, Refused) and objection.reason is not Reason.TOOL_UNKNOWN:
             yield Remark(objection.path, objection.message.removeprefix(f"{objection.path} "))

@@ -13,6 +13,7 @@ LACKING = (
     "SpiceboxClass spec.mounts",
     "SpiceboxClass spec.privateVolumes",
     "SpiceboxClass spec.writablePaths",
+    "SpiceboxSession spec.mounts",
 )
 """What calls would miss if it were passed over: a call whose class asks for it is refused."""
 

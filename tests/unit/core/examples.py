@@ -5,11 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+from toolcall_operator.api.conditions import Condition
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
-from toolcall_operator.api.spiceboxsession import SpiceboxSession
+from toolcall_operator.api.spiceboxsession import SpiceboxSession, SpiceboxSessionStatus
 from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.api.toolcallstatus import ToolCallStatus
-from toolcall_operator.core.validation import World
+from toolcall_operator.core.world import World
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 
@@ -35,6 +36,25 @@ def session(**spec: Any) -> SpiceboxSession:  # noqa: ANN401 (fields of a manife
     """Session `work` of class `plain`."""
     metadata = {"name": "work", "uid": "4f1c1a1e-0000-4000-8000-000000000002"}
     return SpiceboxSession.model_validate({"metadata": metadata, "spec": {"class": "plain", **spec}})
+
+
+def labelled(agent_session: str) -> SpiceboxSession:
+    """The session, of an AgentSession."""
+    made = session()
+    labels = {"agentprimitives.authzed.com/agentsession": agent_session}
+    return made.model_copy(update={"metadata": made.metadata.model_copy(update={"labels": labels})})
+
+
+def in_cluster(*conditions: tuple[str, bool, str], deleting: bool = False) -> World:
+    """A cluster's world, whose session's status has these conditions: type, whether it holds, message."""
+    told = tuple(
+        Condition(type=kind, status=str(holds), reason="Told", message=message, last_transition_time=NOW)
+        for kind, holds, message in conditions
+    )
+    made = session().model_copy(update={"status": SpiceboxSessionStatus(conditions=told)})
+    if deleting:
+        made = made.model_copy(update={"metadata": made.metadata.model_copy(update={"deletion_timestamp": NOW})})
+    return World(made, session_class(), on_demand=False)
 
 
 def world() -> World:

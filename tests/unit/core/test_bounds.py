@@ -12,7 +12,8 @@ from pydantic import ValidationError
 
 from tests.unit.core import examples
 from toolcall_operator.core import validation
-from toolcall_operator.core.validation import Plan, World
+from toolcall_operator.core.validation import Plan
+from toolcall_operator.core.world import World
 
 PROTOCOL = (Path(__file__).parents[3] / "operator" / "supervisor" / "PROTOCOL.md").read_text()
 UNITS = {"": 1, " MiB": 1024**2}

@@ -17,9 +17,10 @@ from toolcall_operator.api.toolcallstatus import Dispatch, ToolCallStatus
 from toolcall_operator.core import conditions, status, validation
 from toolcall_operator.core.conditions import ConditionType, Look
 from toolcall_operator.core.outcomes import Cause, Ended, ExecResult, Lost, Outcome, Refused, Stored, StreamSize
-from toolcall_operator.core.reasons import Reason, Terminal, terminal
-from toolcall_operator.core.status import Subject, Waiting
+from toolcall_operator.core.reasons import Reason, Terminal, Waiting, terminal
+from toolcall_operator.core.status import Subject
 from toolcall_operator.core.validation import Plan
+from toolcall_operator.core.world import World
 
 SECOND = timedelta(seconds=1)
 BODY = b"hello world\n"
@@ -420,15 +421,21 @@ PRODUCED: dict[Reason, Outcome] = {
     Reason.DEADLINE_EXCEEDED: ended(Cause.DEADLINE),
     Reason.USER_CANCEL: ended(Cause.KILLED, stop=Reason.USER_CANCEL),
     Reason.SANDBOX_GONE: Lost(Reason.SANDBOX_GONE, "its sandbox is gone"),
+    Reason.SANDBOX_OOM_KILLED: Lost(Reason.SANDBOX_OOM_KILLED, "its sandbox ran out of memory"),
+    Reason.SANDBOX_UNREACHABLE: Lost(Reason.SANDBOX_UNREACHABLE, "its node does not answer"),
+    Reason.EVICTED: Lost(Reason.EVICTED, "its sandbox was evicted"),
+    Reason.USER_DELETE: ended(Cause.KILLED, stop=Reason.USER_DELETE),
+    Reason.SESSION_TERMINATED: ended(Cause.KILLED, stop=Reason.SESSION_TERMINATED),
     Reason.SANDBOX_RESTARTED: Lost(Reason.SANDBOX_RESTARTED, "its sandbox was started again"),
     Reason.MALFORMED_OBJECT: Refused(Reason.MALFORMED_OBJECT, "spec.env: must be an object"),
     Reason.RECONCILE_FAILED: Refused(Reason.RECONCILE_FAILED, "the store does not answer"),
 }
 """How each reason comes about that no check of a call gives (those are found by `validation.plan`)."""
 
-CHECKED: dict[Reason, tuple[validation.World, dict[str, Any]]] = {
-    Reason.SESSION_GONE: (validation.World(None, None), {}),
-    Reason.SESSION_NOT_ACTIVE: (validation.World(examples.session(), None), {}),
+CHECKED: dict[Reason, tuple[World, dict[str, Any]]] = {
+    Reason.SESSION_GONE: (World(None, None), {}),
+    Reason.SESSION_NOT_ACTIVE: (World(examples.session(), None), {}),
+    Reason.SESSION_BINDING_MISMATCH: (World(examples.labelled("victim"), examples.session_class()), {}),
     Reason.TOOL_UNKNOWN: (examples.world(), {"tool": "other"}),
     Reason.UNSUPPORTED_FOR_TOOL: (examples.world(), {"arguments": {"a": 1}}),
     Reason.NOT_SUPPORTED: (examples.world(), {"captureOutputs": ["/work/out/a"]}),
@@ -451,3 +458,15 @@ def test_every_reason_comes_about(reason: Reason) -> None:
     found = status.settled(call, outcome, NOW)
 
     assert told(found, "Finished") == ("True", reason)
+
+
+def test_an_end_too_large_to_be_kept_keeps_what_matters() -> None:
+    call = started(examples.call())
+    final = status.settled(call, ended(Cause.EXITED, code=7), NOW)
+
+    found = status.minimal(final)
+
+    assert told(found, "Finished") == ("True", Reason.NON_ZERO_EXIT)
+    assert (found.finished, found.exit_code, found.dispatch) == (True, 7, final.dispatch)
+    assert (found.started_at, found.finished_at) == (final.started_at, final.finished_at)
+    assert found.result is None

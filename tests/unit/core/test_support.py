@@ -14,7 +14,7 @@ from toolcall_operator.api.spiceboxsession import SpiceboxSession, SpiceboxSessi
 from toolcall_operator.api.toolcall import ToolCallSpec
 from toolcall_operator.api.tools import Tool
 from toolcall_operator.core import support, validation
-from toolcall_operator.core.validation import World
+from toolcall_operator.core.world import World
 
 STATIC = {"inject": {"envVar": "A"}, "source": {"type": "static", "namespace": "default", "name": "s", "key": "k"}}
 MOUNT = {"name": "m", "mountPath": "/m", "source": {"configMapRef": {"name": "m"}}}
@@ -120,7 +120,6 @@ def test_a_class_that_asks_for_something_unbuilt_is_told_by_name_and_field(spec:
         ({"toolspecs": []}, "toolspecs"),
         ({"toolConfig": {"a": 1}}, "toolConfig"),
         ({"scopes": ["a"]}, "scopes"),
-        ({"mounts": [MOUNT]}, "mounts"),
         ({"workspace": {"mode": "isolated"}}, "workspace.mode"),
         ({"workspace": {"sharedClaimName": "claim"}}, "workspace.sharedClaimName"),
     ),

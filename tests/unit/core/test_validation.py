@@ -10,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.core import examples
+from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.core import validation
 from toolcall_operator.core.outcomes import Refused
 from toolcall_operator.core.reasons import Reason
-from toolcall_operator.core.validation import Plan, World
+from toolcall_operator.core.validation import Plan
+from toolcall_operator.core.world import World
 
 
 def planned(world: World | None = None, **spec: Any) -> Plan:  # noqa: ANN401 (fields of a manifest)
@@ -104,7 +106,7 @@ def test_of_a_call_without_a_target_only_what_needs_none_is_told_besides(
 ) -> None:
     call = examples.call(tool=tool, env={"A-B": "", "API_KEY": ""}, captureOutputs=["/work/out/a"], arguments={})
 
-    assert [objection.reason for objection in validation.objections(call, world)] == reasons
+    assert [objection.reason for objection in refusals(call, world)] == reasons
 
 
 def test_every_objection_to_a_call_is_told_in_the_order_of_the_checks() -> None:
@@ -116,7 +118,7 @@ def test_every_objection_to_a_call_is_told_in_the_order_of_the_checks() -> None:
         env={"API_KEY": "", "DB_PASSWORD": "", "9X": "", "A-B": "", "FINE": ""},
     )
 
-    found = list(validation.objections(call, examples.world()))
+    found = refusals(call, examples.world())
 
     assert [(objection.path, objection.reason) for objection in found] == [
         ("spec.maxDuration", Reason.NOT_SUPPORTED),
@@ -290,3 +292,7 @@ def test_every_refusal_is_one_short_printable_line_without_a_value(env: dict[str
         assert found.message.isprintable()
         assert len(found.message) <= 1024
         assert "s3cr3t" not in found.message
+
+
+def refusals(call: ToolCall, world: World) -> list[Refused]:
+    return [each for each in validation.objections(call, world) if isinstance(each, Refused)]

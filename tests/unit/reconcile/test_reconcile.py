@@ -15,7 +15,7 @@ from tests.fakes.artifacts import FakeArtifacts
 from tests.fakes.sandbox import FakeSandbox, FakeSandboxes, Script
 from tests.unit.core import examples
 from tests.unit.stage import ECHO, SESSION, Stage, ending, says, until
-from toolcall_operator import errors, reconcile
+from toolcall_operator import errors
 from toolcall_operator.api.base import ObjectMeta
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
@@ -23,10 +23,11 @@ from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.api.toolcallstatus import Dispatch, ToolCallStatus
 from toolcall_operator.core import conditions, status, validation
 from toolcall_operator.core.outcomes import Cause, ExecRequest
-from toolcall_operator.core.reasons import Reason
-from toolcall_operator.core.validation import World
+from toolcall_operator.core.reasons import Reason, Waiting
+from toolcall_operator.core.world import World
 from toolcall_operator.ports import Execution, Sandbox
-from toolcall_operator.reconcile import Stop
+from toolcall_operator.reconcile import preparing
+from toolcall_operator.reconcile.record import Stop
 
 UID = examples.call().metadata.uid
 
@@ -286,9 +287,9 @@ async def test_a_truth_that_is_known_is_not_lost_with_the_sandbox() -> None:
 
 
 async def test_a_call_that_waits_for_its_turn_shows_it_and_can_be_canceled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reconcile, "SILENT_WAIT", timedelta(milliseconds=1))
+    monkeypatch.setattr(preparing, "SILENT_WAIT", timedelta(milliseconds=1))
     stage, stop = Stage(calls_at_once=1).runs(says(lasts=None)), Stop()
-    async with stage.ports.slots.of(examples.session(), examples.session_class()):
+    async with stage.ports.slots.of(examples.session(), examples.session_class(), claimed=False):
         carrying = asyncio.create_task(stage.carry(stop=stop))
         await until(lambda: stage.cluster.reported)
         stop.ask(Reason.USER_CANCEL)
@@ -453,7 +454,7 @@ def test_the_first_reason_to_stop_stays() -> None:
 
 
 def test_a_waiting_call_is_not_finished() -> None:
-    waiting = status.waiting(examples.call(), status.Waiting.QUEUED, "in line", examples.NOW)
+    waiting = status.waiting(examples.call(), Waiting.QUEUED, "in line", examples.NOW)
 
     assert not status.is_finished(examples.call(status=waiting))
 

@@ -1,0 +1,170 @@
+"""What comes before a call's process: the decision, its turn, and the sandbox it runs in."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+
+from toolcall_operator.core import status, validation
+from toolcall_operator.core.outcomes import Lost, Refused, Wait
+from toolcall_operator.core.reasons import Reason, Waiting
+from toolcall_operator.core.validation import Plan
+from toolcall_operator.errors import ProtocolBroken, Rejected, SandboxLost, Unavailable
+from toolcall_operator.ports import Ports, Sandbox
+from toolcall_operator.reconcile.faults import fault, retried
+from toolcall_operator.reconcile.record import Record, Stop
+
+SILENT_WAIT = timedelta(seconds=1)
+"""A wait shorter than this is not worth a write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A call that may run, and the sandbox it runs in."""
+
+    plan: Plan
+    sandbox: Sandbox
+
+
+async def prepare(record: Record, ports: Ports, held: AsyncExitStack) -> Ready | Refused | Lost:
+    """Decide on the call, wait for its turn and for its sandbox; `held` keeps both until the end."""
+    if status.is_claimed(record.call):
+        return await reach(record, ports, held)
+    try:
+        plan = await decide(record, ports)
+        if isinstance(plan, Refused):
+            return plan
+        await turn(record, plan, ports, held)
+        return await retried(partial(enter, record, ports, held), record, ports)
+    except (Unavailable, ProtocolBroken, Rejected) as lasting:
+        return fault(record, str(lasting))
+
+
+async def reach(record: Record, ports: Ports, held: AsyncExitStack) -> Ready | Lost:
+    """The sandbox in which a claimed call may be running: whether it may run was decided when it was claimed."""
+
+    async def opened() -> Ready | Lost:
+        plan = validation.resumed(record.call, await ports.cluster.observe(record.call, live=True))
+        if plan is None:
+            return Lost(Reason.SANDBOX_GONE, f"SpiceboxSession {record.call.spec.session} is gone, with its sandbox")
+        return Ready(plan, await held.enter_async_context(ports.sandboxes.open(plan.session, plan.session_class)))
+
+    try:
+        ready = await retried(opened, record, ports)
+        if isinstance(ready, Ready):
+            turns = ports.slots.of(ready.plan.session, ready.plan.session_class, claimed=True)
+            await held.enter_async_context(turns)
+    except SandboxLost as lost:
+        return Lost(Reason(lost.reason), str(lost))
+    except Unavailable as lasting:
+        return Lost(Reason.SANDBOX_UNREACHABLE, str(lasting))
+    except ProtocolBroken as lasting:
+        return Lost(Reason.RECONCILE_FAILED, str(lasting))
+    return ready
+
+
+async def decide(record: Record, ports: Ports) -> Plan | Refused:
+    """The decision, once nothing is waited for any more; a long wait shows on the call, as it changes.
+
+    What is absent from memory is asked for anew before a call is refused for it.
+    """
+    time = asyncio.get_running_loop().time
+    silent_until = time() + SILENT_WAIT.total_seconds()
+    deadlines: dict[tuple[Waiting, timedelta], float] = {}
+    shown, live = "", False
+    found = await judged(record, ports)
+    while isinstance(found, Wait):
+        until = deadlines.setdefault((found.waiting, found.patience), time() + found.patience.total_seconds())
+        if time() >= until and live:
+            return found.refusal
+        if live := time() >= until:
+            found = await judged(record, ports, live=True)
+            continue
+        if time() < silent_until:
+            until = min(until, silent_until)
+        elif shown != found.refusal.message:
+            shown = found.refusal.message
+            await show(record, found.waiting, shown, ports)
+        await change(record, ports, until)
+        found = await judged(record, ports)
+    return found
+
+
+async def judged(record: Record, ports: Ports, *, live: bool = False) -> Plan | Refused | Wait:
+    """What the checks say now."""
+
+    async def look() -> Plan | Refused | Wait:
+        return validation.plan(record.call, await ports.cluster.observe(record.call, live=live))
+
+    return await retried(look, record, ports)
+
+
+async def change(record: Record, ports: Ports, until: float) -> None:
+    """Return when what decides may have changed, or at `until`."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout_at(until):
+            await ports.cluster.changed(record.call)
+
+
+async def turn(record: Record, plan: Plan, ports: Ports, held: AsyncExitStack) -> None:
+    """Wait until the session's and the operator's limits let this call run; a long wait shows on the call."""
+    turns = ports.slots.of(plan.session, plan.session_class, claimed=False)
+    waiting = asyncio.ensure_future(held.enter_async_context(turns))
+    try:
+        await asyncio.wait({waiting}, timeout=SILENT_WAIT.total_seconds())
+        if not waiting.done():
+            message = "as many calls run as may at once, in its session, its namespace, or in all"
+            await show(record, Waiting.QUEUED, message, ports)
+        await waiting
+    finally:
+        waiting.cancel()
+
+
+async def show(record: Record, what: Waiting, message: str, ports: Ports) -> None:
+    """Have the call say what it waits for; a wait that cannot be shown is still a wait."""
+    with suppress(Unavailable, Rejected):
+        await record.write(status.waiting(record.call, what, message, ports.now()))
+
+
+async def enter(record: Record, ports: Ports, held: AsyncExitStack) -> Ready | Refused:
+    """The sandbox the call runs in, kept open as long as `held`; what was decided may have changed in the meantime.
+
+    Raises:
+        Unavailable: there is none now.
+    """
+    found = validation.plan(record.call, await ports.cluster.observe(record.call))
+    if isinstance(found, Wait):
+        raise Unavailable(found.refusal.message)
+    if isinstance(found, Refused):
+        return found
+    try:
+        sandbox = await held.enter_async_context(ports.sandboxes.open(found.session, found.session_class))
+    except SandboxLost as lost:  # nothing of this call was in it: another sandbox will do
+        raise Unavailable(str(lost)) from lost
+    return Ready(found, sandbox)
+
+
+async def unless_stopped(preparing: Awaitable[Ready | Refused | Lost], stop: Stop) -> Ready | Refused | Lost:
+    """What `preparing` returns, or the end of a call that was asked to stop before it was claimed."""
+    task = asyncio.ensure_future(preparing)
+    asked = asyncio.ensure_future(stop.asked())
+    try:
+        await asyncio.wait({task, asked}, return_when=asyncio.FIRST_COMPLETED)
+        if stop.reason is None:
+            return await task
+    finally:
+        asked.cancel()
+        task.cancel()
+        await asyncio.wait({task})
+    return stopped_in_time(stop.reason)
+
+
+def stopped_in_time(reason: Reason) -> Refused:
+    """The end of a call that was asked to stop before anything was started; to a waiting call, its session is gone."""
+    if reason is Reason.SESSION_TERMINATED:
+        return Refused(Reason.SESSION_GONE, "its session ended before the call could start")
+    return Refused(reason, "canceled before it started")

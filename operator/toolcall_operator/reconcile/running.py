@@ -1,0 +1,142 @@
+"""A call's process: claimed, started once or attached to, seen to its end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+
+from toolcall_operator import transfer
+from toolcall_operator.api.toolcall import ToolCall
+from toolcall_operator.api.toolcallstatus import Dispatch
+from toolcall_operator.core import status
+from toolcall_operator.core.outcomes import Ended, ExecRequest, Lost, Outcome
+from toolcall_operator.core.reasons import Reason
+from toolcall_operator.errors import Gone, OperatorError, ProtocolBroken, Rejected, SandboxLost, Unavailable
+from toolcall_operator.ports import Ports, Sandbox
+from toolcall_operator.reconcile.faults import as_often_as_it_takes, fault, retried
+from toolcall_operator.reconcile.preparing import Ready, stopped_in_time
+from toolcall_operator.reconcile.record import Record, Stop
+
+HELD_AFTER = timedelta(seconds=1)
+"""A call that runs longer is held, so that its end is seen also when it is deleted; a shorter one is not worth a write."""
+
+
+async def run(ready: Ready, record: Record, ports: Ports, stop: Stop) -> Outcome:
+    """Claim the call for this life of its sandbox, then start it or attach to it, and see it to its end."""
+    if not status.is_claimed(record.call):
+        try:
+            await retried(partial(claim, ready, record, ports), record, ports)
+        except (Unavailable, Rejected) as lasting:
+            return fault(record, str(lasting))
+    elif objection := not_ours(record.call, ready.sandbox):
+        return objection
+    try:
+        async with held_after_a_while(record, stop):
+            outcome = await follow(ready, record, ports, stop)
+    except Exception:
+        with suppress(OperatorError):  # a bug of ours must not leave a process behind
+            await ready.sandbox.kill(record.call.metadata.uid)
+        raise
+    if isinstance(outcome, Ended):
+        request = ready.plan.request
+        return replace(outcome, stop=stop.reason, command=request.argv[0], output_bytes=request.output_bytes)
+    return outcome
+
+
+def not_ours(call: ToolCall, sandbox: Sandbox) -> Lost | None:
+    """Why a claimed call must not be started, nor attached to, in this life of its sandbox."""
+    dispatch = call.status.dispatch if call.status else None
+    if dispatch is None:
+        message = "it was started by somebody who left no claim, and is not started again"
+        return Lost(Reason.TRANSPORT_LOST, message)
+    if dispatch.boot_id != sandbox.boot_id:
+        message = "the sandbox restarted after the call was claimed; its process is gone"
+        return Lost(Reason.SANDBOX_RESTARTED, message)
+    return None
+
+
+async def claim(ready: Ready, record: Record, ports: Ports) -> None:
+    """Write down, before anything starts, in which life of which sandbox this call runs: nobody else may then."""
+    now = ports.now()
+    dispatch = Dispatch(boot_id=ready.sandbox.boot_id, operator=ports.operator, epoch=ports.epoch, at=now)
+    known = ready.plan.session.status
+    if known and known.sandbox and known.sandbox.boot_id == ready.sandbox.boot_id:
+        dispatch = dispatch.model_copy(update={"pod_name": known.pod_name, "pod_uid": known.sandbox.pod_uid})
+    await record.write(status.started(record.call, ready.plan, dispatch, now))
+
+
+async def follow(ready: Ready, record: Record, ports: Ports, stop: Stop) -> Outcome:
+    """Start the process once, or attach to it, and keep its output; again from its first byte if the store failed."""
+    call, session, request = record.call, ready.plan.session, ready.plan.request
+    key = f"{call.metadata.namespace}/{session.metadata.name}/{session.metadata.uid}/{call.metadata.uid}"
+    kept: Ended | Lost | None = None
+
+    async def attempt() -> Ended | Lost:
+        nonlocal kept
+        if stop.reason and call.metadata.uid not in await ready.sandbox.calls():
+            return Lost(stop.reason, stopped_in_time(stop.reason).message)
+        async with (
+            ready.sandbox.start(due(request, call, ports)) as execution,
+            killed_when_asked(ready.sandbox, call.metadata.uid, stop),
+        ):
+            kept = await transfer.collect(execution, key, ports.artifacts)
+        if problem := kept.stdout.problem or kept.stderr.problem:
+            raise Unavailable(problem)
+        return kept
+
+    try:
+        return await retried(attempt, record, ports, request.grace)
+    except SandboxLost as lost:
+        return kept or Lost(Reason(lost.reason), str(lost))
+    except (Unavailable, ProtocolBroken) as lasting:
+        return kept or Lost(Reason.RECONCILE_FAILED, f"the process could not be started: {lasting}")
+
+
+def due(request: ExecRequest, call: ToolCall, ports: Ports) -> ExecRequest:
+    """The request with the time that is left of its timeout, which counts from the claim."""
+    started_at = call.status.started_at if call.status else None
+    passed = max(ports.now() - started_at, timedelta()) if started_at else timedelta()
+    return replace(request, timeout=max(request.timeout - passed, timedelta(milliseconds=1)))
+
+
+@asynccontextmanager
+async def killed_when_asked(sandbox: Sandbox, uid: str, stop: Stop) -> AsyncIterator[None]:
+    """While the context is open, have a started call's process tree ended as soon as `stop` is asked."""
+
+    async def kill() -> None:
+        await stop.asked()
+        with suppress(SandboxLost):  # the result tells
+            await as_often_as_it_takes(partial(sandbox.kill, uid))
+
+    async with meanwhile(kill):
+        yield
+
+
+@asynccontextmanager
+async def held_after_a_while(record: Record, stop: Stop) -> AsyncIterator[None]:
+    """Have the call's object held if the context stays open for longer; one that is gone by then is to end."""
+
+    async def hold() -> None:
+        await asyncio.sleep(HELD_AFTER.total_seconds())
+        try:
+            await as_often_as_it_takes(record.hold)
+        except Gone:
+            stop.ask(Reason.USER_DELETE)
+
+    async with meanwhile(hold):
+        yield
+
+
+@asynccontextmanager
+async def meanwhile(work: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+    """While the context is open, have `work` done, or as much of it as there is time for."""
+    working = asyncio.ensure_future(work())
+    try:
+        yield
+    finally:
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)

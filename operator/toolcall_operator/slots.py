@@ -1,0 +1,137 @@
+"""Whose turn it is to run: in order within a session, fair between namespaces, and within those between sessions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, OrderedDict, deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+
+from toolcall_operator.api.spiceboxclass import SpiceboxClass
+from toolcall_operator.api.spiceboxsession import SpiceboxSession
+from toolcall_operator.ports import Activity, Clock
+
+Turn = asyncio.Future[None]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How many calls run at once: in all, and of one namespace, whose hung calls must leave room for others."""
+
+    total: int
+    namespace: int
+
+
+class Slots:
+    """Implements `ports.Slots`, and remembers what each session did."""
+
+    def __init__(self, limits: Limits, now: Clock) -> None:
+        self._limits = limits
+        self._now = now
+        self._running: Counter[str] = Counter()  # by namespace
+        self._sessions: dict[str, _Session] = {}
+        self._waiting: OrderedDict[str, OrderedDict[str, deque[Turn]]] = OrderedDict()
+
+    @asynccontextmanager
+    async def of(
+        self, session: SpiceboxSession, session_class: SpiceboxClass, *, claimed: bool = False
+    ) -> AsyncIterator[None]:
+        """A turn of `session`; a claimed call takes one at once, for its process may be running already."""
+        namespace, uid = session.metadata.namespace, session.metadata.uid
+        mine = self._sessions.setdefault(uid, _Session())
+        mine.most = session_class.spec.limits.max_concurrent_calls
+        if not claimed:
+            await self._turn(namespace, uid)
+            mine.started += 1
+        else:
+            self._take(namespace, mine)
+        mine.last_at = self._now()
+        try:
+            yield
+        finally:
+            mine.last_at = self._now()
+            self._give_back(namespace, mine)
+
+    def activity(self, session_uid: str) -> Activity:
+        """What a session did since this process began."""
+        mine = self._sessions.get(session_uid, _Session())
+        return Activity(started=mine.started, in_flight=mine.running, last_at=mine.last_at)
+
+    def forget(self, session_uid: str) -> None:
+        """Drop what is remembered of a session that is no more, if none of its calls is in flight."""
+        if (mine := self._sessions.get(session_uid)) and not mine.running:
+            del self._sessions[session_uid]
+
+    async def _turn(self, namespace: str, uid: str) -> None:
+        """Wait in line; a turn that was granted to somebody who left is given on."""
+        turn: Turn = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(namespace, OrderedDict()).setdefault(uid, deque()).append(turn)
+        self._grant()
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self._give_back(namespace, self._sessions[uid])
+            else:
+                self._leave_line(namespace, uid, turn)
+            raise
+
+    def _grant(self) -> None:
+        """Give turns away as long as anyone who waits may have one."""
+        while self._running.total() < self._limits.total and (found := self._next()):
+            namespace, uid = found
+            turn = self._waiting[namespace][uid].popleft()
+            self._waiting.move_to_end(namespace)
+            self._waiting[namespace].move_to_end(uid)
+            self._tidy(namespace, uid)
+            if not turn.done():
+                self._take(namespace, self._sessions[uid])
+                turn.set_result(None)
+
+    def _next(self) -> tuple[str, str] | None:
+        """Whoever has waited longest since the last turn of its namespace and its session, and has room."""
+        for namespace, sessions in self._waiting.items():
+            if self._running[namespace] < self._limits.namespace:
+                for uid in sessions:
+                    if self._sessions[uid].has_room:
+                        return namespace, uid
+        return None
+
+    def _take(self, namespace: str, mine: _Session) -> None:
+        self._running[namespace] += 1
+        mine.running += 1
+
+    def _give_back(self, namespace: str, mine: _Session) -> None:
+        self._running[namespace] -= 1
+        if not self._running[namespace]:
+            del self._running[namespace]
+        mine.running -= 1
+        self._grant()
+
+    def _leave_line(self, namespace: str, uid: str, turn: Turn) -> None:
+        line = self._waiting.get(namespace, OrderedDict()).get(uid, deque())
+        if turn in line:  # or it was passed over already
+            line.remove(turn)
+            self._tidy(namespace, uid)
+
+    def _tidy(self, namespace: str, uid: str) -> None:
+        if not self._waiting[namespace][uid]:
+            del self._waiting[namespace][uid]
+        if not self._waiting[namespace]:
+            del self._waiting[namespace]
+
+
+@dataclass(slots=True)
+class _Session:
+    """What one session does, and may do at once."""
+
+    running: int = 0
+    most: int = 1
+    started: int = 0
+    last_at: datetime | None = None
+
+    @property
+    def has_room(self) -> bool:
+        return self.running < self.most

@@ -5,7 +5,7 @@ import io
 import json
 import platform
 import tarfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,6 +22,8 @@ class Image:
     """Its root; modes are kept, owners become root, times are forgotten."""
     config: Mapping[str, object] = field(default_factory=dict)
     """Entrypoint, Cmd, Env, User, WorkingDir, as the OCI image configuration spells them."""
+    aliases: Sequence[str] = ()
+    """Other names of it."""
 
 
 def anonymous(entry: tarfile.TarInfo) -> tarfile.TarInfo:
@@ -55,6 +57,11 @@ def descriptor(kind: str, blob: bytes) -> dict[str, object]:
     return {"mediaType": f"{MEDIA}.{kind}", "digest": f"sha256:{digest(blob)}", "size": len(blob)}
 
 
+def named(name: str) -> dict[str, object]:
+    """What gives a manifest its name; containerd looks at the first of the two."""
+    return {"annotations": {"io.containerd.image.name": name, "org.opencontainers.image.ref.name": name}}
+
+
 def write(image: Image, archive: Path) -> None:
     """Write an image to `archive`."""
     content = layer(image.folder)
@@ -74,9 +81,8 @@ def write(image: Image, archive: Path) -> None:
             "layers": [descriptor("layer.v1.tar", content)],
         }
     )
-    # containerd names the image by the first annotation.
-    named = {"annotations": {"io.containerd.image.name": image.name, "org.opencontainers.image.ref.name": image.name}}
-    index = document({"schemaVersion": 2, "manifests": [descriptor("manifest.v1+json", manifest) | named]})
+    entries = [descriptor("manifest.v1+json", manifest) | named(name) for name in (image.name, *image.aliases)]
+    index = document({"schemaVersion": 2, "manifests": entries})
     files = {f"blobs/sha256/{digest(blob)}": blob for blob in (content, config, manifest)}
     files |= {"index.json": index, "oci-layout": document({"imageLayoutVersion": "1.0.0"})}
     with tarfile.open(archive, "w") as tar:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from hack.cluster import bundle, gobuild, kubectl, layout
+from hack.cluster import bundle, gobuild, kubectl, layout, project
 from hack.cluster.say import say
 
 NAME = "toolcall"
@@ -70,6 +70,7 @@ def up() -> None:
     else:
         stop()
         start()
+    project.bring(load)
 
 
 def start() -> None:

@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from hack.cluster import bundle, components, gobuild, kubectl, layout, machine, packages, pki
+from hack.cluster import bundle, components, gobuild, kubectl, layout, machine, packages, pki, project
 from hack.cluster.say import Impossible, say
 
 NODE = ("-m", "hack.cluster.node", str(layout.STATE))
@@ -41,6 +41,7 @@ def up() -> None:
         say("it runs already")
     else:
         start()
+    project.bring(load)
 
 
 def start() -> None:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from hack.cluster import bundle, kubectl, layout
+from hack.cluster import bundle, kubectl, layout, project
 from hack.cluster.say import Impossible, say
 
 
@@ -17,25 +17,36 @@ def named() -> str | None:
 
 
 def up(kubeconfig: str) -> None:
-    """Return when the cluster answers. The image that tests use has to be there already.
+    """Return when the cluster answers, with the supervisor loaded where the user says how; its kinds are the user's.
 
     Raises:
         Impossible: when it does not.
     """
     if complaint := kubectl.complaint(kubeconfig):
         raise Impossible(f"the cluster of KUBECONFIG={kubeconfig} does not answer: {complaint}")
+    if loader():
+        project.build()
+        project.load(load)
+    else:
+        say(f"sandboxes need the image {bundle.named('supervisor')}, and CLUSTER_LOAD names no command to load it:")
+        say("set it, or build operator/supervisor/Dockerfile, push that, and name it in TOOLCALL_SUPERVISOR_IMAGE")
+    say(f"its kinds are left alone: kubectl apply --server-side -f {project.KINDS}")
     say(f"tests expect the image {bundle.named('busybox')} in it: any busybox will do")
 
 
+def loader() -> list[str]:
+    """The command that loads an image archive, which becomes its last argument; empty when the user names none."""
+    return shlex.split(os.environ.get("CLUSTER_LOAD", ""))
+
+
 def load(archive: Path) -> None:
-    """Load an image with the command that the user names, which takes the archive as its last argument.
+    """Load an image with the command that the user names.
 
     Raises:
         Impossible: when no command is named.
     """
-    command = os.environ.get("CLUSTER_LOAD")
-    if not command:
+    if not (command := loader()):
         raise Impossible(
             "CLUSTER_LOAD names no command that loads an image archive into the cluster of your KUBECONFIG"
         )
-    subprocess.run([*shlex.split(command), archive], check=True, stdout=sys.stderr)
+    subprocess.run([*command, archive], check=True, stdout=sys.stderr)

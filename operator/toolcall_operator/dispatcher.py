@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from toolcall_operator.api.toolcall import ToolCall
+from toolcall_operator.core.activity import Activity
 from toolcall_operator.core.reasons import Reason
 from toolcall_operator.ports import Ports
 from toolcall_operator.reconcile.reconcile import reconcile
@@ -51,6 +52,14 @@ class Dispatcher:
     def knows(self, uid: str) -> bool:
         """Whether a call is in flight here."""
         return uid in self._flights
+
+    def activity(self, session_uid: str) -> Activity:
+        """What a session's calls did since this process began."""
+        return self._ports.slots.activity(session_uid)
+
+    def forget(self, session_uid: str) -> None:
+        """Drop what is remembered of a session that is no more."""
+        self._ports.slots.forget(session_uid)
 
     def end_session(self, session: tuple[str, str]) -> None:
         """Ask every call of a session, by namespace and name, to end: the session does."""

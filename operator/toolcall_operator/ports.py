@@ -13,6 +13,7 @@ from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.api.toolcallstatus import ToolCallStatus
+from toolcall_operator.core.activity import Activity
 from toolcall_operator.core.outcomes import ExecRequest, ExecResult
 from toolcall_operator.core.reasons import Reason
 from toolcall_operator.core.world import World
@@ -170,14 +171,13 @@ class Slots(Protocol):
         """A turn of `session`; entering waits for it, leaving gives it back. A `claimed` call has had its turn."""
         ...
 
+    def activity(self, session_uid: str) -> Activity:
+        """What a session's calls did since this process began."""
+        ...
 
-@dataclass(frozen=True, slots=True)
-class Activity:
-    """What a session's calls did since this process began; `last_at` is when one last began or ended."""
-
-    started: int = 0
-    in_flight: int = 0
-    last_at: datetime | None = None
+    def forget(self, session_uid: str) -> None:
+        """Drop what is remembered of a session that is no more."""
+        ...
 
 
 class Clock(Protocol):

@@ -1,19 +1,98 @@
-"""What can be set from outside, all by environment variables of this project's own prefix."""
+"""What can be set from outside: every setting is an environment variable of this project's prefix, and a flag."""
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
+from typing import Annotated, Literal
 
-from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import Field, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+PREFIX = "TOOLCALL_"
+
+List = Annotated[tuple[str, ...], NoDecode]
+"""In a variable, its parts are separated by commas."""
 
 
 class Settings(BaseSettings):
-    """The settings; each field is one variable, `TOOLCALL_` and its name in capitals."""
+    """The settings of an embedded run; each field is one variable, `TOOLCALL_` and its name in capitals."""
 
-    model_config = SettingsConfigDict(env_prefix="TOOLCALL_", frozen=True)
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True)
 
     supervisor: Path | None = Field(
         default=None,
         description="The supervisor binary. Unset: build/supervisor of the checkout, then toolcall-supervisor on PATH.",
     )
+
+
+class OperatorSettings(BaseSettings):
+    """The settings of the operator."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, hide_input_in_errors=True)
+
+    namespaces: List = Field(
+        default=(),
+        description="The namespaces whose calls are run, separated by commas. None: those of the whole cluster.",
+    )
+    kubeconfig: str = Field(
+        default="",
+        description="The kubeconfig. Unset: KUBECONFIG, else the pod's service account, else ~/.kube/config.",
+    )
+    context: str = Field(default="", description="The context of the kubeconfig. Unset: its current one.")
+    operator_namespace: str = Field(
+        default="",
+        description="Where the operator keeps its Lease and its key. Unset: its own namespace, else default.",
+    )
+    artifacts: str = Field(
+        default="toolcall-artifacts",
+        description="The URL of the object store, or a folder, that keeps what tools wrote.",
+    )
+    supervisor_image: str = Field(
+        default="toolcall.local/supervisor:local", description="The image that the supervisor is installed from."
+    )
+    sandbox_image: str = Field(default="", description="The image of sandboxes whose class names none.")
+    calls: int = Field(default=256, ge=1, description="How many calls run at once.")
+    calls_per_namespace: int = Field(default=128, ge=1, description="How many calls of one namespace run at once.")
+    pod_tasks: int = Field(
+        default=1024, ge=64, description="How many processes and threads a pod may have: the kubelet's podPidsLimit."
+    )
+    spool_size: int = Field(
+        default=256 * 1024**2, ge=1024**2, description="How many bytes of output one sandbox keeps until it is stored."
+    )
+    enforce_network: bool = Field(
+        default=True, description="Whether a sandbox runs calls only once its NetworkPolicy was seen to hold."
+    )
+    internal_ranges: List = Field(
+        default=(),
+        description=(
+            "Ranges that sandboxes may not reach, besides private and link-local ones, separated by commas: "
+            "pods, Services and nodes that have public addresses."
+        ),
+    )
+    channel_idle: timedelta = Field(
+        default=timedelta(minutes=5),
+        description="How long the channel to a sandbox without calls is kept, such as PT5M.",
+    )
+    resync: timedelta = Field(
+        default=timedelta(seconds=45), description="How often the operator compares what it knows with the cluster."
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="What is logged.")
+
+    @field_validator("namespaces", "internal_ranges", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        """A variable's text as the list it stands for."""
+        if isinstance(value, str):
+            return tuple(part.strip() for part in value.split(",") if part.strip())
+        return value
+
+
+def variable(name: str) -> str:
+    """The environment variable of a setting."""
+    return f"{PREFIX}{name.upper()}"
+
+
+def flag(name: str) -> str:
+    """The command line's flag of a setting."""
+    return f"--{name.replace('_', '-')}"

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from tests.contract import programs as built_programs
+from tests.kubectl import Kubectl
+
+if TYPE_CHECKING:
+    from tests.contract.pod import Images
 
 pytest.register_assert_rewrite("tests.contract.sandbox", "tests.contract.reattach", "tests.contract.harness")
 
@@ -13,3 +19,17 @@ pytest.register_assert_rewrite("tests.contract.sandbox", "tests.contract.reattac
 def programs(tmp_path_factory: pytest.TempPathFactory) -> built_programs.Programs:
     """The Go programs."""
     return built_programs.built(tmp_path_factory.mktemp("programs"))
+
+
+@pytest.fixture(scope="module")
+def images(cluster: Kubectl, programs: built_programs.Programs) -> Images:  # noqa: ARG001 - no cluster, no images
+    from tests.contract import pod  # noqa: PLC0415 - it imports modules whose asserts are to be rewritten first
+
+    return pod.loaded(programs)
+
+
+@pytest.fixture(scope="module")
+def restricted(kubectl: Kubectl) -> Kubectl:
+    """A namespace in which the API server refuses every pod that Kubernetes does not call restricted."""
+    kubectl("label", "namespace", kubectl.namespace, "pod-security.kubernetes.io/enforce=restricted")
+    return kubectl

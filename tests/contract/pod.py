@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import shutil
 import subprocess
 import sys
@@ -26,6 +27,7 @@ from toolcall_operator.core.reasons import Reason
 TOOL = "/bin/tool"
 TOP_LEVEL_TOOL = "/tool"
 _USER = 1000
+_NUMBERS = itertools.count(1)
 _QUIT = "3"  # The Go runtime ends at it; KILL does not reach process 1 from within its own namespace.
 _CONFINED: Mapping[str, Any] = {
     "allowPrivilegeEscalation": False,
@@ -75,6 +77,7 @@ class Recipe:
     env: Mapping[str, str] = field(default_factory=dict)
     sizes: Mapping[str, str] = field(default_factory=dict)
     """Of a folder, where it is not a gigabyte."""
+    key: bytes = field(default=pods.KEY, repr=False)
 
     def manifest(self, name: str) -> dict[str, Any]:
         """The pod."""
@@ -107,7 +110,7 @@ class Recipe:
         }
 
     def _sandbox(self) -> dict[str, Any]:
-        hashed = hashlib.sha256(pods.KEY).hexdigest()
+        hashed = hashlib.sha256(self.key).hexdigest()
         return {
             "name": "sandbox",
             "command": [pods.SUPERVISOR, "serve", "--key-sha256", hashed],
@@ -184,6 +187,27 @@ class ClusterPod:
     def remove(self) -> None:
         """Delete it with a second's grace."""
         self.kubectl("delete", "pod", self.name, "--ignore-not-found", "--now", "--wait=false")
+
+
+class Shared:
+    """One pod for many tests, until one of them leaves it unfit for the next."""
+
+    def __init__(self, kubectl: Kubectl, recipe: Recipe) -> None:
+        self._kubectl = kubectl
+        self._recipe = recipe
+        self._pod: ClusterPod | None = None
+
+    def pod(self) -> ClusterPod:
+        """The pod of now."""
+        if self._pod is None:
+            self._pod = ClusterPod(self._kubectl, self._recipe, f"sandbox-{next(_NUMBERS)}")
+        return self._pod
+
+    def discard(self) -> None:
+        """Have the next test start another."""
+        if self._pod is not None:
+            self._pod.remove()
+            self._pod = None
 
 
 class ClusterConnector(PodConnector):

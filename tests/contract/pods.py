@@ -8,13 +8,13 @@ import socket
 import subprocess
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from tests.contract.harness import Harness
 from toolcall_operator import errors
 from toolcall_operator.adapters.sandbox.line import Patience
-from toolcall_operator.adapters.sandbox.link import Connector, Identity, Link
+from toolcall_operator.adapters.sandbox.link import Connector, Identity, Link, Writer
 from toolcall_operator.adapters.sandbox.sandbox import SupervisedSandbox
 
 SUPERVISOR = "/opt/toolcall/supervisor"
@@ -68,13 +68,18 @@ class PodConnector:
             with contextlib.suppress(OSError):
                 await writer.wait_closed()
 
-        return Link(reader, _Watched(writer, self), close)
+        return watched(Link(reader, writer, close), self)
+
+
+def watched(link: Link, connector: PodConnector) -> Link:
+    """The same link, whose connector sees what is written."""
+    return replace(link, writer=_Watched(link.writer, connector))
 
 
 class _Watched:
     """A writer whose connector sees what it writes."""
 
-    def __init__(self, writer: asyncio.StreamWriter, connector: PodConnector) -> None:
+    def __init__(self, writer: Writer, connector: PodConnector) -> None:
         self._writer = writer
         self._connector = connector
 

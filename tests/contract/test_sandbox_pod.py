@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import json
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -14,8 +13,7 @@ import pytest
 from tests.contract import attacks, harness, pod
 from tests.contract.attacks import ATTACKS, POD, REFUSED, Attack
 from tests.contract.harness import MEMORY, Limits
-from tests.contract.pod import ClusterHarness, ClusterPod, Images, Recipe
-from tests.contract.programs import Programs
+from tests.contract.pod import ClusterHarness, Images, Recipe, Shared
 from tests.contract.reattach import ReattachSuite
 from tests.contract.sandbox import SandboxSuite
 from tests.kubectl import Kubectl
@@ -24,40 +22,6 @@ from toolcall_operator.core.outcomes import Cause
 from toolcall_operator.core.reasons import Reason
 
 pytestmark = pytest.mark.cluster
-_NUMBERS = itertools.count(1)
-
-
-@pytest.fixture(scope="module")
-def images(cluster: Kubectl, programs: Programs) -> Images:  # noqa: ARG001 - no cluster, no images
-    return pod.loaded(programs)
-
-
-@pytest.fixture(scope="module")
-def restricted(kubectl: Kubectl) -> Kubectl:
-    """A namespace in which the API server refuses every pod that Kubernetes does not call restricted."""
-    kubectl("label", "namespace", kubectl.namespace, "pod-security.kubernetes.io/enforce=restricted")
-    return kubectl
-
-
-class Shared:
-    """One pod for many tests, until one of them leaves it unfit for the next."""
-
-    def __init__(self, kubectl: Kubectl, recipe: Recipe) -> None:
-        self._kubectl = kubectl
-        self._recipe = recipe
-        self._pod: ClusterPod | None = None
-
-    def pod(self) -> ClusterPod:
-        """The pod of now."""
-        if self._pod is None:
-            self._pod = ClusterPod(self._kubectl, self._recipe, f"sandbox-{next(_NUMBERS)}")
-        return self._pod
-
-    def discard(self) -> None:
-        """Have the next test start another."""
-        if self._pod is not None:
-            self._pod.remove()
-            self._pod = None
 
 
 @pytest.fixture(scope="module")

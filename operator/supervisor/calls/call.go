@@ -23,6 +23,7 @@ type Call struct {
 	ended   chan struct{} // closed with the exit
 
 	streams [2]*spool
+	stdin   *kept.File  // nil for none; it takes room as long as a process of the call may read it
 	process *process    // set before born closes
 	kills   int64       // the kernel's OOM kills before this call
 	expiry  *time.Timer // of the ended call, guarded by the registry
@@ -171,6 +172,7 @@ func (c *Call) end(report shim.Report, lost error, duration time.Duration, oomKi
 	}
 	c.mu.Unlock()
 	c.process.close()
+	_ = c.stdin.Close()
 	close(c.ended)
 	c.notify()
 }

@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 	}
 	theReaper = reaper.Start()
 	var err error
-	if theLauncher, err = NewLauncher(theReaper, os.Environ()); err != nil {
+	if theLauncher, err = NewLauncher(theReaper, os.Environ(), 0); err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())
@@ -125,7 +125,7 @@ func request(argv ...string) wire.Start {
 func sh(script string) wire.Start { return request("sh", "-c", script) }
 
 // Start is what a start frame does: the call that is known by its uid, or a new one.
-func (s sandbox) Start(r wire.Start, stdin *os.File) (c *Call, attached bool, err error) {
+func (s sandbox) Start(r wire.Start, stdin *kept.File) (c *Call, attached bool, err error) {
 	c, known, err := s.Enter(r)
 	switch {
 	case err != nil:

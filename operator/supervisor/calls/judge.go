@@ -18,7 +18,7 @@ func judge(report shim.Report, asked string, oomKilled func() bool) wire.Exit {
 		return notStarted(report)
 	case report.TooMany:
 		return wire.Exit{Cause: wire.CauseTooManyProcesses}
-	case report.Asked && asked == wire.CauseOutOfMemory:
+	case report.Asked && (asked == wire.CauseOutOfMemory || asked == wire.CauseTooManyProcesses):
 		return wire.Exit{Cause: asked}
 	case report.Asked && asked != "":
 		return wire.Exit{Cause: asked, Code: code(status)}

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"toolcall-operator/supervisor/internal/confine"
+	"toolcall-operator/supervisor/internal/kept"
 	"toolcall-operator/supervisor/internal/threads"
 	"toolcall-operator/supervisor/reaper"
 	"toolcall-operator/supervisor/shim"
@@ -20,24 +21,34 @@ const self = "/proc/self/exe"
 // maxSpares bounds the shims that wait for a call; there are as many as calls that were started at once, and one more.
 const maxSpares = 1 << 16
 
-// idleThreads is how many threads wait for work, or half as many: each shim takes one, which ends with it, and a machine whose process table is full
-// gives no other.
-const idleThreads = 32
+const (
+	// idleThreads is how many threads wait for work, or two thirds of it: each shim takes one, which ends with it, and a machine whose process table is
+	// full gives no other. They are as many as can be held up at once: by the disk, by launches and forks, and by the processors that serve may use.
+	idleThreads = 48
+	// renewedAfter is how many forks take so many of them that new ones are made.
+	renewedAfter = 16
+	// atOnce bounds the launches that are under way, and the spares that are made. Without a bound 128 calls that were started at once wanted 128
+	// threads.
+	atOnce = 8
+)
 
 // Launcher makes shims, one in advance: a call then waits for its tool to start and not for the shim, which takes three times as long.
 type Launcher struct {
-	scope   *confine.Scope
-	reaper  *reaper.Reaper
-	devNull *os.File
-	env     []string
-	room    room
-	forks   atomic.Int64
-	warming sync.Mutex
-	spares  chan *process // nil for one that could not be made
+	scope     *confine.Scope
+	reaper    *reaper.Reaper
+	devNull   *os.File
+	env       []string
+	room      *room
+	launching threads.Gate
+	supplying threads.Gate
+	forks     atomic.Int64 // since threads were made
+	warming   sync.Mutex
+	spares    chan *process // nil for one that could not be made
 }
 
-// NewLauncher makes shims with this environment of their own.
-func NewLauncher(r *reaper.Reaper, env []string) (*Launcher, error) {
+// NewLauncher makes shims with this environment of their own, in a sandbox that may have so many processes and threads (0: what its control group
+// allows).
+func NewLauncher(r *reaper.Reaper, env []string, tasks int) (*Launcher, error) {
 	scope, err := confine.NewScope()
 	if err != nil {
 		return nil, err
@@ -46,17 +57,23 @@ func NewLauncher(r *reaper.Reaper, env []string) (*Launcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Launcher{scope: scope, reaper: r, devNull: devNull, env: env, room: newRoom(), spares: make(chan *process, maxSpares)}
+	l := &Launcher{
+		scope:     scope,
+		reaper:    r,
+		devNull:   devNull,
+		env:       env,
+		room:      newRoom(tasks),
+		launching: threads.NewGate(atOnce),
+		supplying: threads.NewGate(atOnce),
+		spares:    make(chan *process, maxSpares),
+	}
 	threads.Warm(idleThreads)
 	go l.supply()
 	return l, nil
 }
 
-// launch has a shim start what spec says. A nil stdin is /dev/null. calls is how many run, this one among them.
-func (l *Launcher) launch(spec shim.Spec, stdin *os.File, calls int) (*process, error) {
-	if err := l.room.check(calls); err != nil {
-		return nil, err
-	}
+// launch has a shim start what spec says. A nil stdin is /dev/null.
+func (l *Launcher) launch(spec shim.Spec, stdin *kept.File) (*process, error) {
 	message := spec.Append(nil)
 	if p := l.take(); p != nil {
 		if p.instruct(message, stdin) == nil {
@@ -83,16 +100,25 @@ func (l *Launcher) take() *process {
 
 // supply makes one spare, and every now and then the threads that the last ones took.
 func (l *Launcher) supply() {
-	if l.room.check(0) != nil { // Met again, and told, by the call that finds no shim.
+	l.supplying.Enter()
+	defer l.supplying.Leave()
+	if l.room.isNearlyFull() { // Met again, and told, by the call that finds no shim.
 		l.spares <- nil
 		return
 	}
 	p, _ := l.make() // The same.
 	l.spares <- p
-	if l.forks.Add(1)%(idleThreads/2) == 0 && l.warming.TryLock() { // Two at once would make twice as many.
-		threads.Warm(idleThreads)
-		l.warming.Unlock()
+	l.renew()
+}
+
+// renew makes the threads anew that forks took, when they were many and there is room for all.
+func (l *Launcher) renew() {
+	if l.forks.Add(1) < renewedAfter || !l.room.has(idleThreads) || !l.warming.TryLock() { // Two at once would make twice as many.
+		return
 	}
+	defer l.warming.Unlock()
+	l.forks.Store(0)
+	threads.Warm(idleThreads)
 }
 
 // make forks a shim that waits for its spec.

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"toolcall-operator/supervisor/internal/kept"
 	"toolcall-operator/supervisor/reaper"
 )
 
@@ -25,13 +26,14 @@ type process struct {
 	reaped  <-chan struct{}
 	control *os.File
 	streams [2]*os.File // stdout and stderr, to read
+	left    func()      // tells the room that it is gone; nil before it has a call
 
 	mu     sync.Mutex // orders are not given after close
 	closed bool
 }
 
 // instruct gives the spec and, beside its first bytes, the standard input. After an error the shim does not have it whole, and starts nothing.
-func (p *process) instruct(message []byte, stdin *os.File) error {
+func (p *process) instruct(message []byte, stdin *kept.File) error {
 	var rights []byte
 	if stdin != nil {
 		rights = unix.UnixRights(int(stdin.Fd()))
@@ -87,6 +89,9 @@ func (p *process) close() {
 	defer p.mu.Unlock()
 	p.closed = true
 	_ = p.control.Close()
+	if p.left != nil {
+		p.left()
+	}
 }
 
 // discard ends a shim that was not told what to start.

@@ -43,7 +43,7 @@ type Registry struct {
 	buried     map[string]struct{}
 	tombstones []string // the same, oldest first
 	running    int
-	watching   bool   // memory
+	watching   bool   // memory, and processes
 	closing    string // why nothing starts any more
 }
 
@@ -69,8 +69,8 @@ func (r *Registry) Enter(request wire.Start) (c *Call, known bool, err error) {
 	c = newCall(request, r.config.Spool)
 	r.calls[request.UID] = c
 	r.running++
-	if r.watchesMemory() {
-		go r.watchMemory()
+	if r.watches() {
+		go r.watch()
 	}
 	return c, false, nil
 }

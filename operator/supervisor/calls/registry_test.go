@@ -117,7 +117,7 @@ func TestAListNamesEveryCallAndItsState(t *testing.T) {
 }
 
 func TestWhenTheShimCannotBeMadeNothingRanAndTheCallMayStartLater(t *testing.T) {
-	broken, err := NewLauncher(theReaper, []string{"no environment holds a \x00"})
+	broken, err := NewLauncher(theReaper, []string{"no environment holds a \x00"}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestWhenTheShimCannotBeMadeNothingRanAndTheCallMayStartLater(t *testing.T) 
 }
 
 func TestASpareShimThatDiedIsReplaced(t *testing.T) {
-	l, err := NewLauncher(theReaper, os.Environ())
+	l, err := NewLauncher(theReaper, os.Environ(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

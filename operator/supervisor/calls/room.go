@@ -2,56 +2,98 @@ package calls
 
 import (
 	"fmt"
-	"math"
-	"os"
-	"syscall"
+	"sync"
+	"time"
 
 	"toolcall-operator/supervisor/internal/cgroup"
+	"toolcall-operator/supervisor/internal/proctree"
 )
 
 const (
-	// leftPids is how many processes and threads must be left for a call to start: its shim and its tool want some, and the shims and the supervisor
-	// that are to end the call that took all others. Of a small group it is a quarter.
-	leftPids = 64
-	// leftFiles is how many descriptors must be left, besides two for the output of each call that runs.
-	leftFiles = 16
+	// leftTasks is how many processes and threads must be left when a call starts: for the shims and the supervisor that are to end the call that took
+	// all others. Of a small group it is a quarter.
+	leftTasks = 64
+	// growth is how many a start adds in its first moments: the next spare shim has 8, a small tool that is a Go program 4.
+	growth = 12
+	// growing is how long these moments are; after them a call is seen for what it has.
+	growing = 250 * time.Millisecond
+	// roomWithin is how long a call waits for it: as a rule others were let in just before, and what they take is about to be known.
+	roomWithin = time.Second
+	// roomEvery is the pause between two looks.
+	roomEvery = 20 * time.Millisecond
 )
 
 // room is what a call needs of the machine besides memory.
-type room struct{ pids cgroup.Pids }
+type room struct {
+	pids  cgroup.Pids
+	tasks int // how many processes and threads the sandbox may have as far as it was told; 0 when it was not
 
-func newRoom() room { return room{cgroup.OwnPids()} }
-
-// check says what there is too little of for one of so many calls to start, if anything.
-func (r room) check(calls int) error {
-	if left, most := r.pids.Left(); left < min(leftPids, most/4) {
-		return fmt.Errorf("the sandbox may have only %d processes more", left)
-	}
-	if left := freeFiles(); left < leftFiles+2*calls {
-		return fmt.Errorf("the supervisor may open only %d files more", left)
-	}
-	return nil
+	mu    sync.Mutex
+	young int // calls that were let in and may still grow
 }
 
-// freeFiles is how many descriptors this process may still open.
-func freeFiles() int {
-	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		return math.MaxInt
+func newRoom(tasks int) *room { return &room{pids: cgroup.OwnPids(), tasks: tasks} }
+
+// enter lets in one of so many calls, or says what there is too little of. left is called when that call is gone, and may be called again.
+func (r *room) enter(calls int) (left func(), err error) {
+	if err := checkFiles(calls); err != nil {
+		return nil, err
 	}
-	return int(min(limit.Cur, math.MaxInt32)) - openFiles()
+	for end := time.Now().Add(roomWithin); ; time.Sleep(roomEvery) {
+		if left, err = r.tryEnter(); err == nil || time.Now().After(end) {
+			return left, err
+		}
+	}
 }
 
-// openFiles counts the descriptors that are open: the folder's size from Linux 6.2 on.
-func openFiles() int {
-	const own = "/proc/self/fd"
-	var info syscall.Stat_t
-	if err := syscall.Stat(own, &info); err == nil && info.Size > 0 {
-		return int(info.Size)
+func (r *room) tryEnter() (left func(), err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	free, most := r.left()
+	if free -= growth * r.young; free < reserve(most) {
+		return nil, fmt.Errorf("the sandbox may have only %d processes and threads more", max(0, free))
 	}
-	entries, err := os.ReadDir(own)
-	if err != nil {
-		return 0
+	r.young++
+	left = sync.OnceFunc(func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.young--
+	})
+	time.AfterFunc(growing, left)
+	return left, nil
+}
+
+// isNearlyFull reports whether half of what must be left at a start is used as well.
+func (r *room) isNearlyFull() bool {
+	left, most := r.left()
+	return left < reserve(most)/2
+}
+
+// has reports whether there may be so many processes and threads more.
+func (r *room) has(tasks int) bool {
+	left, _ := r.left()
+	return left >= tasks
+}
+
+func reserve(most int) int { return min(leftTasks, most/4) }
+
+// left is how many processes and threads there may be more, and how many in all.
+func (r *room) left() (left, most int) {
+	left, most = r.pids.Left()
+	if r.tasks == 0 {
+		return left, most
 	}
-	return len(entries) - 1 // One is for reading the folder.
+	if told := r.tasks - r.used(); told < left {
+		return told, r.tasks
+	}
+	return left, most
+}
+
+// used is how many processes and threads the sandbox has: a container sees those of its control group, another sandbox those of its process namespace.
+func (r *room) used() int {
+	if used, ok := r.pids.Used(); ok {
+		return used
+	}
+	used, _ := proctree.AllTasks() // Without /proc nothing here could be.
+	return used
 }

@@ -2,12 +2,15 @@ package calls
 
 import (
 	"io"
-	"os"
 	"sync"
 
 	"toolcall-operator/supervisor/internal/kept"
+	"toolcall-operator/supervisor/internal/threads"
 	"toolcall-operator/supervisor/wire"
 )
+
+// disk bounds the threads that a slow disk holds up: every call has two streams.
+var disk = threads.NewGate(8)
 
 // spool keeps the head of one stream, and counts all of it. One goroutine writes, any number read.
 type spool struct {
@@ -15,10 +18,17 @@ type spool struct {
 	limit  int64
 
 	mu     sync.Mutex
-	file   *os.File // nil until the first byte is kept
-	size   int64    // bytes the tool wrote
-	stored int64    // bytes kept: the first ones
-	full   bool     // nothing more is kept: the limit, or a disk that takes no more
+	file   file  // nil until the first byte is kept
+	size   int64 // bytes the tool wrote
+	stored int64 // bytes kept: the first ones
+	full   bool  // nothing more is kept: the limit, or a disk that takes no more
+}
+
+// file is where bytes are kept.
+type file interface {
+	io.ReaderAt
+	io.WriterAt
+	io.Closer
 }
 
 // write keeps of p what the limit leaves room for. It never fails: a tool does not feel the state of the supervisor's disk, and stored < size
@@ -30,12 +40,7 @@ func (s *spool) write(p []byte) (kept bool) {
 	s.mu.Unlock()
 	n := 0
 	if !full {
-		if file == nil {
-			file, _ = s.folder.Nameless()
-		}
-		if file != nil {
-			n, _ = file.WriteAt(p[:min(int64(len(p)), room)], stored)
-		}
+		file, n = s.keep(file, p[:min(int64(len(p)), room)], stored)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,6 +49,21 @@ func (s *spool) write(p []byte) (kept bool) {
 	s.stored += int64(n)
 	s.full = full || n < len(p)
 	return n > 0
+}
+
+// keep writes to the file, which is made now when there is none.
+func (s *spool) keep(to file, p []byte, offset int64) (file, int) {
+	disk.Enter()
+	defer disk.Leave()
+	if to == nil {
+		made, err := s.folder.Nameless()
+		if err != nil {
+			return nil, 0
+		}
+		to = made
+	}
+	n, _ := to.WriteAt(p, offset)
+	return to, n
 }
 
 // output is how much was written and how much of it kept.

@@ -74,6 +74,54 @@ func TestASpoolOnADiskThatTakesNothingCountsOn(t *testing.T) {
 	}
 }
 
+func TestWhereAllSpoolsTogetherAreFullTheRestIsCountedUntilACallIsForgotten(t *testing.T) {
+	s := newSandbox(t, func(c *Config) { c.Spool.Limit(8192) })
+	first, exit := s.run(sh("head -c 6000 /dev/zero; head -c 6000 /dev/zero >&2"))
+	s.expect(exit, "Exited code 0")
+	if exit.Stdout.Size != 6000 || exit.Stderr.Size != 6000 || exit.Stdout.Stored+exit.Stderr.Stored > 8192 {
+		t.Errorf("%+v", exit)
+	}
+	_, exit = s.run(sh("echo lost"))
+	if exit.Stdout != (wire.Output{Size: 5}) {
+		t.Errorf("%+v, while the first call holds all there is", exit.Stdout)
+	}
+	if err := s.Acknowledge(first.UID()); err != nil {
+		t.Fatal(err)
+	}
+	c, exit := s.run(sh("echo kept"))
+	if got := s.text(c, wire.Stdout); got != "kept\n" || exit.Stdout.Stored != 5 {
+		t.Errorf("%q, %+v", got, exit.Stdout)
+	}
+}
+
+func TestStandardInputTakesRoomUntilItsCallHasEnded(t *testing.T) {
+	s := newSandbox(t, func(c *Config) { c.Spool.Limit(8192) })
+	file, err := s.config.Spool.Nameless()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := file.WriteAt(make([]byte, 8192), 0); err != nil {
+		t.Fatal(err)
+	}
+	stdin, err := file.ReadOnly()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = file.Close()
+	reader, _, err := s.Start(sh("sleep 60"), stdin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, exit := s.run(sh("echo lost")); exit.Stdout.Stored != 0 {
+		t.Errorf("%+v, while another call may read as much", exit.Stdout)
+	}
+	_ = s.Kill(reader.UID())
+	s.end(reader)
+	if _, exit := s.run(sh("echo kept")); exit.Stdout.Stored != 5 {
+		t.Errorf("%+v, and nothing else is there", exit.Stdout)
+	}
+}
+
 func TestASpoolMakesNoFileBeforeTheFirstByteAndNoNameEver(t *testing.T) {
 	folder := t.TempDir()
 	s := &spool{folder: openFolder(t, folder), limit: 100}
@@ -149,10 +197,10 @@ func TestStandardInputIsAFileThatCanBeOpenedAgainToReadAndNotToWrite(t *testing.
 			}
 			defer func() { _ = stdin.Close() }()
 			want := bytes.Repeat([]byte("0123456789"), 10000)
-			if _, err := stdin.Write(want); err != nil {
+			if _, err := stdin.WriteAt(want, 0); err != nil {
 				t.Fatal(err)
 			}
-			again, err := kept.ReadOnly(stdin)
+			again, err := stdin.ReadOnly()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -165,8 +213,9 @@ func TestStandardInputIsAFileThatCanBeOpenedAgainToReadAndNotToWrite(t *testing.
 			if got := s.text(c, wire.Stdout); got != string(want)+string(want) {
 				t.Errorf("%d bytes, stderr %q", len(got), s.text(c, wire.Stderr))
 			}
-			if after, err := stdin.Stat(); err != nil || after.Size() != int64(len(want)) {
-				t.Errorf("it has %d bytes, %v", after.Size(), err)
+			after := make([]byte, len(want)+1)
+			if n, err := stdin.ReadAt(after, 0); n != len(want) || err != io.EOF {
+				t.Errorf("it has %d bytes, %v", n, err)
 			}
 		})
 	}

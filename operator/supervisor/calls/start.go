@@ -2,17 +2,18 @@ package calls
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 
+	"toolcall-operator/supervisor/internal/kept"
 	"toolcall-operator/supervisor/shim"
 	"toolcall-operator/supervisor/wire"
 )
 
-// Launch starts a call that Enter made known, once, with this standard input (nil for none), which is read while Launch runs and not after.
+// Launch starts a call that Enter made known, once, with this standard input (nil for none), which is the call's from here on.
 // Errors: *Unavailable, and the call is unknown again.
-func (r *Registry) Launch(c *Call, request wire.Start, stdin *os.File) error {
+func (r *Registry) Launch(c *Call, request wire.Start, stdin *kept.File) error {
+	c.stdin = stdin
 	process, err := r.process(request, stdin)
 	if err != nil {
 		r.drop(c, err)
@@ -27,7 +28,24 @@ func (r *Registry) Launch(c *Call, request wire.Start, stdin *os.File) error {
 	return nil
 }
 
-func (r *Registry) process(request wire.Start, stdin *os.File) (*process, error) {
+// process is a shim that was told what to start. It waits for room.
+func (r *Registry) process(request wire.Start, stdin *kept.File) (*process, error) {
+	left, err := r.config.Launcher.room.enter(r.countRunning())
+	if err != nil {
+		return nil, err
+	}
+	process, err := r.told(request, stdin)
+	if err != nil {
+		left()
+		return nil, err
+	}
+	process.left = left
+	return process, nil
+}
+
+func (r *Registry) told(request wire.Start, stdin *kept.File) (*process, error) {
+	r.config.Launcher.launching.Enter()
+	defer r.config.Launcher.launching.Leave()
 	for _, folder := range r.config.Shared {
 		folder.Mend()
 	}
@@ -35,7 +53,7 @@ func (r *Registry) process(request wire.Start, stdin *os.File) (*process, error)
 	if err != nil {
 		return nil, err
 	}
-	return r.config.Launcher.launch(spec, stdin, r.countRunning())
+	return r.config.Launcher.launch(spec, stdin)
 }
 
 func (r *Registry) countRunning() int {
@@ -77,5 +95,6 @@ func (r *Registry) drop(c *Call, why error) {
 	r.running--
 	r.mu.Unlock()
 	c.failure = &Unavailable{fmt.Sprintf("the supervisor could not start the call: %v", why)}
+	_ = c.stdin.Close()
 	close(c.born)
 }

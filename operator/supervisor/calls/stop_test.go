@@ -89,7 +89,7 @@ func TestACallWhoseShimHearsNothingEndsLostAndLeavesNobodyBehind(t *testing.T) {
 
 func TestASpareShimThatHearsNothingIsReplaced(t *testing.T) {
 	t.Parallel() // It waits for seconds.
-	l, err := NewLauncher(theReaper, os.Environ())
+	l, err := NewLauncher(theReaper, os.Environ(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 func weakened(t *testing.T, measure string, changes ...func(*Config)) sandbox {
 	t.Helper()
 	t.Setenv("TOOLCALL_WITHOUT", measure)
-	l, err := NewLauncher(theReaper, os.Environ())
+	l, err := NewLauncher(theReaper, os.Environ(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

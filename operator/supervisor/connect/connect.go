@@ -22,11 +22,18 @@ const silence = 45 * time.Second
 // ErrSilence ends a connection whose operator says nothing.
 var ErrSilence = fmt.Errorf("nothing came from the operator for %s", silence)
 
-// Main carries in and out to serve, until either side closes or the operator falls silent.
-func Main(in io.Reader, out io.Writer) error { return carry(Address, in, out) }
+const (
+	// beginning is how long serve is waited for: an operator comes as soon as the container runs, which is before its program listens.
+	beginning = 10 * time.Second
+	// dialEvery is the pause between two attempts.
+	dialEvery = 20 * time.Millisecond
+)
 
-func carry(address string, in io.Reader, out io.Writer) error {
-	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Net: "unix", Name: address})
+// Main carries in and out to serve, until either side closes or the operator falls silent.
+func Main(in io.Reader, out io.Writer) error { return carry(Address, beginning, in, out) }
+
+func carry(address string, within time.Duration, in io.Reader, out io.Writer) error {
+	conn, err := dial(address, within)
 	if err != nil {
 		return fmt.Errorf("reach serve: %w", err)
 	}
@@ -39,6 +46,17 @@ func carry(address string, in io.Reader, out io.Writer) error {
 		return fmt.Errorf("process %d listens in the place of serve, which is process 1", peer)
 	}
 	return bridge(in, out, conn, silence)
+}
+
+// dial tries again while nobody listens, or while too many wait to be listened to.
+func dial(address string, within time.Duration) (*net.UnixConn, error) {
+	for end := time.Now().Add(within); ; time.Sleep(dialEvery) {
+		conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Net: "unix", Name: address})
+		mayPass := errors.Is(err, unix.ECONNREFUSED) || errors.Is(err, unix.EAGAIN)
+		if !mayPass || time.Now().After(end) {
+			return conn, err
+		}
+	}
 }
 
 // Peer is the process at the other end: of a connection that was dialled, the one that listens.

@@ -106,8 +106,39 @@ func TestItEndsWhenTheOperatorFallsSilentAndNotBefore(t *testing.T) {
 	}
 }
 
+func addressOf(t *testing.T) string {
+	t.Helper()
+	return fmt.Sprintf("@toolcall-supervisor-test-%d-%s", os.Getpid(), t.Name())
+}
+
+func TestAServeThatListensSoonIsReached(t *testing.T) {
+	address := addressOf(t)
+	time.AfterFunc(200*time.Millisecond, func() {
+		listener, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: address})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		t.Cleanup(func() { _ = listener.Close() })
+	})
+	begun := time.Now()
+	conn, err := dial(address, 5*time.Second)
+	if err != nil || time.Since(begun) < 200*time.Millisecond || time.Since(begun) > 2*time.Second {
+		t.Fatalf("%v after %s", err, time.Since(begun))
+	}
+	_ = conn.Close()
+}
+
+func TestAServeThatNeverListensIsWaitedForOnlySoLong(t *testing.T) {
+	begun := time.Now()
+	err := carry(addressOf(t), 100*time.Millisecond, bytes.NewReader(nil), io.Discard)
+	if took := time.Since(begun); !errors.Is(err, syscall.ECONNREFUSED) || took < 100*time.Millisecond || took > 2*time.Second {
+		t.Errorf("%v after %s", err, took)
+	}
+}
+
 func TestNothingIsSentToAListenerThatIsNotProcess1(t *testing.T) {
-	address := fmt.Sprintf("@toolcall-supervisor-test-%d", os.Getpid())
+	address := addressOf(t)
 	listener, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: address})
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +155,7 @@ func TestNothingIsSentToAListenerThatIsNotProcess1(t *testing.T) {
 		heard <- all
 	}()
 	var out bytes.Buffer
-	if err := carry(address, bytes.NewReader([]byte("the key")), &out); err == nil {
+	if err := carry(address, time.Second, bytes.NewReader([]byte("the key")), &out); err == nil {
 		t.Error("it connected")
 	}
 	if all := <-heard; len(all) != 0 {

@@ -6,11 +6,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"toolcall-operator/supervisor/internal/proctree"
 )
 
 // bomb forks for ever, as fast as the kernel does. Its children only stay: after a bare fork nothing of the Go runtime may be used.
@@ -24,14 +27,39 @@ func bomb() {
 	}
 }
 
+// manyThreads is a program with so many threads, made at this pace.
+func manyThreads(n int, pace time.Duration) {
+	for range n {
+		go func() {
+			runtime.LockOSThread()
+			time.Sleep(time.Minute)
+		}()
+		time.Sleep(pace)
+	}
+	time.Sleep(time.Minute)
+}
+
+// pidsMount is where the pids controller of this machine lies.
+func pidsMount() string {
+	if _, err := os.Stat("/sys/fs/cgroup/pids"); err == nil {
+		return "/sys/fs/cgroup/pids"
+	}
+	return "/sys/fs/cgroup"
+}
+
 // crowded is a control group that may have so many processes and threads.
 func crowded(t *testing.T, pids int) (folder string) {
 	t.Helper()
-	parent := "/sys/fs/cgroup/pids"
-	if _, err := os.Stat(parent); err != nil {
-		parent = "/sys/fs/cgroup"
+	folder = group(t, filepath.Join(pidsMount(), "serve-test-"+strconv.Itoa(os.Getpid())))
+	if err := os.WriteFile(filepath.Join(folder, "pids.max"), []byte(strconv.Itoa(pids)), 0o644); err != nil {
+		t.Skipf("needs the pids controller: %v", err)
 	}
-	folder = filepath.Join(parent, "serve-test-"+strconv.Itoa(os.Getpid()))
+	return folder
+}
+
+// group makes a control group, which is gone after the test with all that is in it.
+func group(t *testing.T, folder string) string {
+	t.Helper()
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		t.Skipf("needs a control group of its own to fill: %v", err)
 	}
@@ -45,10 +73,19 @@ func crowded(t *testing.T, pids int) (folder string) {
 		}
 		t.Errorf("%s cannot be removed", folder)
 	})
-	if err := os.WriteFile(filepath.Join(folder, "pids.max"), []byte(strconv.Itoa(pids)), 0o644); err != nil {
-		t.Skipf("needs the pids controller: %v", err)
-	}
 	return folder
+}
+
+// container is a command in a container of a pod that may have so many processes and threads: the pod's group cannot be seen in there, and the
+// container's own, which can, has no limit.
+func container(t *testing.T, cmd *exec.Cmd, pids int) (contained *exec.Cmd, pod string) {
+	t.Helper()
+	pod = crowded(t, pids)
+	_ = os.WriteFile(filepath.Join(pod, "cgroup.subtree_control"), []byte("+pids"), 0o644) // On cgroup v2 only.
+	inner := group(t, filepath.Join(pod, "container"))
+	script := `mount --bind "$0" "$1" && shift && exec "$@"`
+	words := append([]string{"--mount", "--cgroup", "sh", "-c", script, inner, pidsMount(), cmd.Path}, cmd.Args[1:]...)
+	return within(exec.Command("unshare", words...), inner), pod
 }
 
 // within is a command that enters a control group first.
@@ -68,13 +105,20 @@ func killAll(group string) {
 	}
 }
 
-func TestACallThatFillsTheProcessTableIsKilledAndTheOthersAndServeLive(t *testing.T) {
-	group := crowded(t, 256)
-	dir := t.TempDir()
+// stocked is a folder for a serve whose workspace holds this program under another name.
+func stocked(t *testing.T, program string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
 	if err := os.Mkdir(dir+"/workspace", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	copyOf(t, dir+"/workspace/bomb")
+	copyOf(t, dir+"/workspace/"+program)
+	return dir
+}
+
+func TestACallThatFillsTheProcessTableIsKilledAndTheOthersAndServeLive(t *testing.T) {
+	group := crowded(t, 256)
+	dir := stocked(t, "bomb")
 	o := run(t, within(self(t, flags(dir, "--stdio")...), group))
 	o.greet()
 	o.ask(2, "neighbour", "sleep 60")
@@ -150,5 +194,84 @@ func TestWithFewFilesLeftToOpenAStartIsRefusedAndNoOutputIsLost(t *testing.T) {
 	}
 	for range started * 2 {
 		o.expect("\n")
+	}
+}
+
+// denied is how often the kernel refused a process or thread to a group.
+func denied(t *testing.T, group string) string {
+	t.Helper()
+	events, err := os.ReadFile(group + "/pids.events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(events))
+}
+
+func TestCallsThatAreStartedAtOnceAreRefusedBeforeALimitIsMetThatCannotBeSeen(t *testing.T) {
+	serve, pod := container(t, self(t, flags(stocked(t, "program"), "--stdio", "--tasks", "512")...), 512)
+	o := run(t, serve)
+	o.greet()
+	const many = 100
+	for n := range many {
+		o.ask(n+1, fmt.Sprintf("call-%d", n), "exec ./program threads 6 1us")
+	}
+	started := 0
+	for range many {
+		switch answer := o.next(); {
+		case strings.Contains(answer, `"started"`):
+			started++
+		case !strings.Contains(answer, `"Unavailable"`) || !strings.Contains(answer, "processes and threads"):
+			t.Fatalf("got %q; stderr: %s", answer, o.errors)
+		}
+	}
+	if started < 10 || started > 50 {
+		t.Errorf("%d calls were started", started)
+	}
+	time.Sleep(300 * time.Millisecond)
+	o.send(`{"type":"list","id":1}`)
+	if list := o.next(); strings.Count(list, `"Running"`) != started {
+		t.Errorf("of %d calls there are %s", started, list)
+	}
+	if events := denied(t, pod); events != "max 0" {
+		t.Errorf("the limit was met: %s", events)
+	}
+}
+
+func TestTheCallWithTheMostThreadsDiesBeforeALimitIsMetThatCannotBeSeen(t *testing.T) {
+	serve, pod := container(t, self(t, flags(stocked(t, "program"), "--stdio", "--tasks", "512")...), 512)
+	o := run(t, serve)
+	o.greet()
+	o.ask(2, "neighbour", "exec ./program threads 20 1ms")
+	o.expect(`"started"`)
+	o.start("crowd", "exec ./program threads 1000 2ms")
+	if _, exit := o.output(); !strings.Contains(exit, `"cause":"TooManyProcesses","code":null`) {
+		t.Errorf("it ended %s", exit)
+	}
+	o.start("after", "echo well")
+	if text, exit := o.output(); text != "well\n" || !strings.Contains(exit, `"code":0`) {
+		t.Errorf("%q, %s", text, exit)
+	}
+	o.send(`{"type":"list","id":1}`)
+	o.expect(`{"uid":"neighbour","state":"Running"}`)
+	if events := denied(t, pod); events != "max 0" {
+		t.Errorf("the limit was met: %s", events)
+	}
+}
+
+func TestWithoutAControlGroupTheProcessesInSightAreCounted(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("needs root: it hides the control groups")
+	}
+	all, err := proctree.AllTasks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	serve := self(t, flags(stocked(t, "program"), "--stdio", "--tasks", strconv.Itoa(all+500))...)
+	hidden := append([]string{"--mount", "sh", "-c", `mount -t tmpfs none /sys/fs/cgroup && exec "$@"`, "sh", serve.Path}, serve.Args[1:]...)
+	o := run(t, exec.Command("unshare", hidden...))
+	o.greet()
+	o.start("crowd", "exec ./program threads 1000 2ms")
+	if _, exit := o.output(); !strings.Contains(exit, `"TooManyProcesses"`) {
+		t.Errorf("it ended %s", exit)
 	}
 }

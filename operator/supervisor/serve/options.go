@@ -5,21 +5,13 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
-	"flag"
-	"fmt"
-	"io"
-	"os"
+	"net/netip"
 	"path/filepath"
 	"time"
 
 	"toolcall-operator/supervisor/internal/confine"
+	"toolcall-operator/supervisor/internal/usage"
 )
-
-// UsageError is a command line that cannot be carried out. Its text names the flag.
-type UsageError struct{ Message string }
-
-func (u *UsageError) Error() string { return u.Message }
 
 // options is the command line.
 type options struct {
@@ -34,58 +26,48 @@ type options struct {
 	hide              []string
 	refuseUnixSockets bool
 	memory            int64
+	tasks             int
+	spoolBytes        int64
 	retention         time.Duration
+	blocked           []netip.AddrPort
+	patience          time.Duration
 }
 
-// folders is a flag that may be given again and again.
-type folders []string
-
-func (f *folders) String() string { return fmt.Sprint(*f) }
-func (f *folders) Set(folder string) error {
-	*f = append(*f, folder)
-	return nil
-}
+const (
+	// fewestTasks leaves room for a call or two.
+	fewestTasks = 128
+	// leastPatience is enough for the two looks that it takes.
+	leastPatience = time.Second
+	// mostPatience ends before connect takes an operator that waits for its hello for a silent one.
+	mostPatience = 30 * time.Second
+)
 
 func parse(args []string) (options, error) {
-	var o options
-	var key string
-	flags := flag.NewFlagSet("supervisor serve", flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // A mistake is told in one line, by the caller.
-	flags.BoolVar(&o.stdio, "stdio", false, "speak on stdin and stdout; the end of stdin kills every call and ends serve")
-	flags.StringVar(&key, "key-sha256", "", "SHA-256 of the channel key, in `HEX` (required)")
-	flags.StringVar(&o.workspace, "workspace", "/workspace", "`DIR` that calls work in, writable")
-	flags.StringVar(&o.work, "work", "/work", "`DIR` with in/ (in/UID is readable by that call only) and out/ (writable)")
-	flags.StringVar(&o.home, "home", "", "HOME of calls when it is not set (default: --tmp)")
-	flags.StringVar(&o.tmp, "tmp", "/tmp", "`DIR` for TMPDIR when it is not set, writable")
-	flags.StringVar(&o.spool, "spool", "/run/toolcall", "`DIR` that output is kept in, out of reach of calls")
-	flags.Var((*folders)(&o.writable), "writable", "another writable `DIR`; may be given again")
-	flags.Var((*folders)(&o.hide), "hide", "a `DIR` that calls may not read, with its whole top-level folder; may be given again")
-	flags.BoolVar(&o.refuseUnixSockets, "refuse-unix-sockets", false, "calls may not make Unix sockets")
-	flags.Int64Var(&o.memory, "memory", 0, "`BYTES` that calls may use together (0: what the control group allows)")
-	flags.DurationVar(&o.retention, "retention", 10*time.Minute, "how long an ended call waits for its acknowledgement")
-	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			flags.SetOutput(os.Stdout)
-			flags.Usage()
-			return o, err
-		}
-		return o, &UsageError{err.Error()}
+	g := newGiven()
+	if err := usage.Parse(g.flags, args); err != nil {
+		return g.options, err
 	}
-	if flags.NArg() > 0 {
-		return o, &UsageError{fmt.Sprintf("unexpected argument %q", flags.Arg(0))}
+	if g.flags.NArg() > 0 {
+		return g.options, usage.Errorf("unexpected argument %q", g.flags.Arg(0))
 	}
-	return o.checked(key)
+	return g.checked(g.key)
 }
 
 func (o options) checked(key string) (options, error) {
 	hash, err := hex.DecodeString(key)
 	switch {
 	case err != nil || len(hash) != sha256.Size:
-		return o, &UsageError{fmt.Sprintf("--key-sha256 must be %d hex digits", 2*sha256.Size)}
+		return o, usage.Errorf("--key-sha256 must be %d hex digits", 2*sha256.Size)
 	case o.memory < 0:
-		return o, &UsageError{"--memory must not be negative"}
+		return o, usage.Errorf("--memory must not be negative")
+	case o.tasks < 0 || o.tasks > 0 && o.tasks < fewestTasks:
+		return o, usage.Errorf("--tasks must be 0, or at least %d: this program takes half of that", fewestTasks)
+	case o.spoolBytes < 0:
+		return o, usage.Errorf("--spool-bytes must not be negative")
+	case o.patience < leastPatience || o.patience > mostPatience:
+		return o, usage.Errorf("--blocked-patience must be %s to %s", leastPatience, mostPatience)
 	case o.retention <= 0:
-		return o, &UsageError{"--retention must be more than nothing"}
+		return o, usage.Errorf("--retention must be more than nothing")
 	}
 	o.keyHash = [sha256.Size]byte(hash)
 	if o.home == "" {
@@ -117,7 +99,7 @@ func (o options) absolute() (options, error) {
 	for _, f := range o.all() {
 		path, err := filepath.Abs(*f.folder)
 		if err != nil || *f.folder == "" {
-			return o, &UsageError{f.flag + " must be a folder"}
+			return o, usage.Errorf("%s must be a folder", f.flag)
 		}
 		*f.folder = path
 	}
@@ -135,7 +117,7 @@ func (o options) apart() error {
 	for _, w := range writable {
 		for _, c := range closed {
 			if confine.Touch(realPath(*w.folder), realPath(*c.folder)) {
-				return &UsageError{fmt.Sprintf("%s: %s is writable, and must neither hold nor lie in %s (%s)", w.flag, *w.folder, c.flag, *c.folder)}
+				return usage.Errorf("%s: %s is writable, and must neither hold nor lie in %s (%s)", w.flag, *w.folder, c.flag, *c.folder)
 			}
 		}
 	}

@@ -2,11 +2,14 @@ package serve
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"toolcall-operator/supervisor/internal/usage"
 )
 
 const anyHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
@@ -22,6 +25,15 @@ func TestAMistakeOnTheCommandLineIsTheCallersAndNamesTheFlag(t *testing.T) {
 		{"--key-sha256 " + anyHash + " --memory -1", "--memory"},
 		{"--key-sha256 " + anyHash + " --memory much", "-memory"},
 		{"--key-sha256 " + anyHash + " --retention 0s", "--retention"},
+		{"--key-sha256 " + anyHash + " --tasks -1", "--tasks"},
+		{"--key-sha256 " + anyHash + " --tasks 127", "--tasks"},
+		{"--key-sha256 " + anyHash + " --spool-bytes -1", "--spool-bytes"},
+		{"--key-sha256 " + anyHash + " --blocked kubernetes.default:443", "-blocked: must be IP:PORT"},
+		{"--key-sha256 " + anyHash + " --blocked 10.0.0.1", "-blocked: must be IP:PORT"},
+		{"--key-sha256 " + anyHash + " --blocked 10.0.0.1:0", "-blocked: must be IP:PORT"},
+		{"--key-sha256 " + anyHash + " --blocked 10.0.0.1:https", "-blocked: must be IP:PORT"},
+		{"--key-sha256 " + anyHash + " --blocked-patience 0.5s", "--blocked-patience"},
+		{"--key-sha256 " + anyHash + " --blocked-patience 31s", "--blocked-patience"},
 		{"--key-sha256 " + anyHash + " --workspace=", "--workspace"},
 		{"--key-sha256 " + anyHash + " --writable=", "--writable"},
 		{"--key-sha256 " + anyHash + " --writable /", "--writable /"},
@@ -37,7 +49,7 @@ func TestAMistakeOnTheCommandLineIsTheCallersAndNamesTheFlag(t *testing.T) {
 		{"--key-sha256 " + anyHash + " extra", "extra"},
 	} {
 		_, err := parse(strings.Fields(row.args))
-		var wrong *UsageError
+		var wrong *usage.Error
 		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), row.flag) {
 			t.Errorf("%q: %v", row.args, err)
 		}
@@ -57,7 +69,7 @@ func TestAWritableFolderIsJudgedByWhereItLeads(t *testing.T) {
 		"--spool DIR/real/spool --writable DIR/real/spoo":  false,
 	} {
 		_, err := parse(strings.Fields("--key-sha256 " + anyHash + " --tmp " + dir + "/tmp " + strings.ReplaceAll(args, "DIR", dir)))
-		var wrong *UsageError
+		var wrong *usage.Error
 		if errors.As(err, &wrong) != refused {
 			t.Errorf("%s: %v", args, err)
 		}
@@ -76,6 +88,13 @@ func TestFoldersAreMadeAbsoluteAndHomeIsTheTemporaryFolderWhenUnset(t *testing.T
 	}
 	if o.home != o.tmp || o.writable[1] != "/d" || o.retention != 5*time.Second {
 		t.Errorf("%+v", o)
+	}
+}
+
+func TestAddressesAddUpAndHaveTheirPatience(t *testing.T) {
+	o, err := parse(strings.Fields("--key-sha256 " + anyHash + " --blocked 10.96.0.1:443 --blocked [fd00::1]:80"))
+	if err != nil || fmt.Sprint(o.blocked) != "[10.96.0.1:443 [fd00::1]:80]" || o.patience != 20*time.Second {
+		t.Errorf("%v, %s, %v", o.blocked, o.patience, err)
 	}
 }
 

@@ -1,10 +1,10 @@
 package serve
 
 import (
-	"fmt"
 	"os"
 
 	"toolcall-operator/supervisor/internal/kept"
+	"toolcall-operator/supervisor/internal/usage"
 )
 
 // places are the folders that calls share.
@@ -29,15 +29,18 @@ func (o options) prepare() (places, error) {
 	} {
 		folder, err := makeFolder(f.folder)
 		if err != nil {
-			return p, &UsageError{fmt.Sprintf("%s: %v", f.flag, err)}
+			return p, usage.Errorf("%s: %v", f.flag, err)
 		}
 		p.all = append(p.all, folder)
 		if f.opened != nil {
 			*f.opened = folder
 		}
 	}
+	if o.spoolBytes > 0 {
+		p.spool.Limit(o.spoolBytes)
+	}
 	if err := os.Chdir(o.workspace); err != nil {
-		return p, &UsageError{fmt.Sprintf("--workspace: %v", err)}
+		return p, usage.Errorf("--workspace: %v", err)
 	}
 	return p, nil
 }

@@ -16,6 +16,7 @@ import (
 	"toolcall-operator/supervisor/calls"
 	"toolcall-operator/supervisor/internal/confine"
 	"toolcall-operator/supervisor/memory"
+	"toolcall-operator/supervisor/network"
 	"toolcall-operator/supervisor/reaper"
 	"toolcall-operator/supervisor/server"
 )
@@ -29,7 +30,10 @@ const (
 	killing = 10 * time.Second
 )
 
-// Main serves until it is told to end. Errors: *UsageError, or why it could not go on.
+// processors is how many serve uses at most. Every one is a thread that may be needed when no other is to be had, and it does nothing that wants more.
+const processors = 8
+
+// Main serves until it is told to end. Errors: *usage.Error, or why it could not go on.
 func Main(args []string, version string) error {
 	runtime.LockOSThread() // The main thread enters no domain: a thread that does must end, and this one cannot.
 	o, err := parse(args)
@@ -39,6 +43,7 @@ func Main(args []string, version string) error {
 	if err != nil {
 		return err
 	}
+	watch := network.Start(o.blocked, o.patience)
 	terminated := catch()
 	if err := settle(); err != nil {
 		return err
@@ -51,7 +56,7 @@ func Main(args []string, version string) error {
 	if err != nil {
 		return err
 	}
-	s := server.New(registry, identity(version), o.keyHash, p.spool)
+	s := server.New(server.Config{Calls: registry, Identity: identity(version), KeyHash: o.keyHash, Spool: p.spool, Network: watch})
 	if o.stdio {
 		return overStdio(s, registry, terminated)
 	}
@@ -92,12 +97,13 @@ func settle() error {
 	}
 	// Whatever else was inherited is not handed on.
 	_ = unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC)
+	runtime.GOMAXPROCS(min(runtime.GOMAXPROCS(0), processors))
 	return nil
 }
 
 func newRegistry(o options, p places) (*calls.Registry, error) {
 	r := reaper.Start()
-	launcher, err := calls.NewLauncher(r, shimEnv())
+	launcher, err := calls.NewLauncher(r, shimEnv(), o.tasks)
 	if err != nil {
 		return nil, err
 	}

@@ -33,6 +33,10 @@ func TestMain(m *testing.M) {
 		err = connect.Main(os.Stdin, os.Stdout)
 	case len(os.Args) == 2 && os.Args[1] == "bomb":
 		bomb()
+	case len(os.Args) == 4 && os.Args[1] == "threads":
+		n, _ := strconv.Atoi(os.Args[2])
+		pace, _ := time.ParseDuration(os.Args[3])
+		manyThreads(n, pace)
 	default:
 		os.Exit(m.Run())
 	}

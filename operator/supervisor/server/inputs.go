@@ -2,7 +2,6 @@ package server
 
 import (
 	"fmt"
-	"os"
 
 	"toolcall-operator/supervisor/calls"
 	"toolcall-operator/supervisor/internal/kept"
@@ -20,7 +19,7 @@ type inputs struct {
 
 // input is one of them. A disk that takes no more is told at the start.
 type input struct {
-	file    *os.File
+	file    *kept.File
 	size    int64
 	problem error
 }
@@ -39,11 +38,12 @@ func (s inputs) write(frame wire.Frame) error {
 	if int64(frame.Offset) != in.size {
 		return &wire.Violation{Message: fmt.Sprintf("stdin at offset %d, expected %d", frame.Offset, in.size)}
 	}
+	offset := in.size
 	if in.size += int64(len(frame.Payload)); in.size > wire.MaxStdin {
 		return &wire.Violation{Message: fmt.Sprintf("stdin of more than %d bytes", wire.MaxStdin)}
 	}
 	if in.problem == nil {
-		_, in.problem = in.file.Write(frame.Payload)
+		_, in.problem = in.file.WriteAt(frame.Payload, offset)
 	}
 	return nil
 }
@@ -63,7 +63,7 @@ func (s inputs) of(channel uint32) (*input, error) {
 
 // take gives the input of a channel, to read from its beginning and not to write; nil when there is none. Errors: *calls.Unavailable, or that it has
 // another size.
-func (s inputs) take(channel uint32, size int64) (*os.File, error) {
+func (s inputs) take(channel uint32, size int64) (*kept.File, error) {
 	in, there := s.files[channel]
 	if !there && size == 0 {
 		return nil, nil
@@ -78,7 +78,7 @@ func (s inputs) take(channel uint32, size int64) (*os.File, error) {
 	if in.problem != nil {
 		return nil, &calls.Unavailable{Reason: fmt.Sprintf("stdin could not be kept: %v", in.problem)}
 	}
-	file, err := kept.ReadOnly(in.file)
+	file, err := in.file.ReadOnly()
 	if err != nil {
 		return nil, &calls.Unavailable{Reason: fmt.Sprintf("stdin could not be opened: %v", err)}
 	}
@@ -89,7 +89,7 @@ func (s inputs) take(channel uint32, size int64) (*os.File, error) {
 func (s inputs) drop(channel uint32) {
 	if in, there := s.files[channel]; there {
 		delete(s.files, channel)
-		closeInput(in.file)
+		_ = in.file.Close()
 	}
 }
 

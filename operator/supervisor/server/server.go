@@ -11,6 +11,7 @@ import (
 
 	"toolcall-operator/supervisor/calls"
 	"toolcall-operator/supervisor/internal/kept"
+	"toolcall-operator/supervisor/network"
 	"toolcall-operator/supervisor/wire"
 )
 
@@ -22,18 +23,28 @@ type Identity struct {
 	Isolation   string
 }
 
+// Config is what a server serves, and to whom.
+type Config struct {
+	Calls    *calls.Registry
+	Identity Identity
+	KeyHash  [sha256.Size]byte // SHA-256 of the key that an operator has
+	Spool    *kept.Folder      // of standard input that has no call yet
+	Network  *network.Watch    // nothing is started before it says Blocked; nil for no such condition
+}
+
 // Server is what all connections share.
 type Server struct {
 	calls    *calls.Registry
 	identity Identity
 	keyHash  [sha256.Size]byte
 	spool    *kept.Folder
+	network  *network.Watch
 	leaders  leaders
 }
 
-// New serves these calls to whoever holds the key of this hash. Standard input that has no call yet lies in the spool folder.
-func New(registry *calls.Registry, identity Identity, keyHash [sha256.Size]byte, spool *kept.Folder) *Server {
-	return &Server{calls: registry, identity: identity, keyHash: keyHash, spool: spool}
+// New serves.
+func New(config Config) *Server {
+	return &Server{calls: config.Calls, identity: config.Identity, keyHash: config.KeyHash, spool: config.Spool, network: config.Network}
 }
 
 // Stream is a connection to an operator.
@@ -63,13 +74,9 @@ const helloWithin = 10 * time.Second
 // impatient is a stream that can give up waiting; stdin is not one, and need not be: it has one peer.
 type impatient interface{ SetReadDeadline(time.Time) error }
 
-// greet reads the operator's hello and answers it.
+// greet reads the operator's hello and answers it: with a refusal at once, with its own when it is known whether the network is blocked.
 func (s *Server) greet(stream Stream, frames *wire.Reader, out *writer) (wire.Hello, error) {
-	if i, ok := stream.(impatient); ok {
-		_ = i.SetReadDeadline(time.Now().Add(helloWithin))
-		defer func() { _ = i.SetReadDeadline(time.Time{}) }()
-	}
-	hello, err := readHello(frames)
+	hello, err := awaitHello(stream, frames)
 	if err != nil {
 		return hello, refuse(out, wire.ProtocolError, err)
 	}
@@ -82,14 +89,29 @@ func (s *Server) greet(stream Stream, frames *wire.Reader, out *writer) (wire.He
 	}
 	s.leaders.welcome(hello.Epoch)
 	frames.Admit()
-	out.answer(wire.Welcome{
+	out.answer(s.hello())
+	return hello, nil
+}
+
+// hello is what the supervisor says of itself. It waits for the first verdict on the network.
+func (s *Server) hello() wire.Welcome {
+	return wire.Welcome{
 		Version:     wire.Version,
 		BootID:      s.identity.BootID,
 		Supervisor:  s.identity.Version,
 		LandlockABI: s.identity.LandlockABI,
 		Isolation:   s.identity.Isolation,
-	})
-	return hello, nil
+		Network:     s.network.Await(),
+	}
+}
+
+// awaitHello reads the operator's hello, if it comes in time.
+func awaitHello(stream Stream, frames *wire.Reader) (wire.Hello, error) {
+	if i, ok := stream.(impatient); ok {
+		_ = i.SetReadDeadline(time.Now().Add(helloWithin))
+		defer func() { _ = i.SetReadDeadline(time.Time{}) }()
+	}
+	return readHello(frames)
 }
 
 func readHello(frames *wire.Reader) (wire.Hello, error) {

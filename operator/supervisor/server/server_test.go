@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	}
 	theReaper = reaper.Start()
 	var err error
-	if theLauncher, err = calls.NewLauncher(theReaper, os.Environ()); err != nil {
+	if theLauncher, err = calls.NewLauncher(theReaper, os.Environ(), 0); err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())
@@ -70,7 +70,12 @@ func newServer(t *testing.T) *Server {
 		Gauge:     plenty{},
 	})
 	t.Cleanup(func() { registry.KillAll(); _ = registry.AwaitEnd(10 * time.Second) })
-	return New(registry, Identity{BootID: "boot", Version: "0", LandlockABI: 7, Isolation: "Landlock"}, sha256.Sum256(theKey), spool)
+	return New(Config{
+		Calls:    registry,
+		Identity: Identity{BootID: "boot", Version: "0", LandlockABI: 7, Isolation: "Landlock"},
+		KeyHash:  sha256.Sum256(theKey),
+		Spool:    spool,
+	})
 }
 
 // message is an answer as JSON has it, or {"type": "data"} with the parts of a data frame.

@@ -2,9 +2,9 @@ package server
 
 import (
 	"errors"
-	"os"
 
 	"toolcall-operator/supervisor/calls"
+	"toolcall-operator/supervisor/internal/kept"
 	"toolcall-operator/supervisor/wire"
 )
 
@@ -17,16 +17,16 @@ func (c *connection) start(r wire.Start) {
 	}
 	ch := c.open(r.Channel, r.View)
 	if ch == nil {
-		closeInput(stdin)
+		_ = stdin.Close()
 		return
 	}
 	call, known, err := c.enter(r)
 	switch {
 	case err != nil:
-		closeInput(stdin)
+		_ = stdin.Close()
 		c.abandon(ch, codeOf(err), err.Error())
 	case known:
-		closeInput(stdin)
+		_ = stdin.Close()
 		go c.join(ch, call)
 	default:
 		go c.launch(ch, call, r, stdin)
@@ -35,14 +35,16 @@ func (c *connection) start(r wire.Start) {
 
 func (c *connection) enter(r wire.Start) (call *calls.Call, known bool, err error) {
 	err = c.server.leaders.as(c.epoch, func() error {
+		if objection := c.server.network.Objection(); objection != "" {
+			return &calls.Unavailable{Reason: objection}
+		}
 		call, known, err = c.server.calls.Enter(r)
 		return err
 	})
 	return call, known, err
 }
 
-func (c *connection) launch(ch *channel, call *calls.Call, r wire.Start, stdin *os.File) {
-	defer closeInput(stdin)
+func (c *connection) launch(ch *channel, call *calls.Call, r wire.Start, stdin *kept.File) {
 	if err := c.server.calls.Launch(call, r, stdin); err != nil {
 		c.abandon(ch, codeOf(err), err.Error())
 		return
@@ -71,12 +73,6 @@ func inputCode(err error) string {
 		return wire.Unavailable
 	}
 	return wire.BadField
-}
-
-func closeInput(stdin *os.File) {
-	if stdin != nil {
-		_ = stdin.Close()
-	}
 }
 
 // attach shows a call that is known.

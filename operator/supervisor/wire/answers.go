@@ -45,13 +45,14 @@ const (
 	StepConfine = "Confine"
 )
 
-// Welcome is the supervisor's hello.
+// Welcome is the supervisor's hello. Network is left out where nobody asked for it to be blocked.
 type Welcome struct {
 	Version     int    `json:"version"`
 	BootID      string `json:"bootID"`
 	Supervisor  string `json:"supervisor"`
 	LandlockABI int    `json:"landlockABI"`
 	Isolation   string `json:"isolation"`
+	Network     string `json:"network,omitempty"`
 }
 
 // Started says that the channel shows its call.

@@ -9,6 +9,7 @@ from importlib import metadata
 import click
 
 from toolcall_operator.cli.lint import lint
+from toolcall_operator.cli.operator import listed, operator
 from toolcall_operator.cli.refusal import Refusal
 from toolcall_operator.cli.run import run
 
@@ -31,3 +32,5 @@ def version() -> None:
 
 main.add_command(run)
 main.add_command(lint)
+main.add_command(operator)
+main.add_command(listed)

@@ -4,12 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
 from toolcall_operator.core.conditions import ConditionType, find
 from toolcall_operator.local import place
 from toolcall_operator.local.cluster import FileCluster
+from toolcall_operator.local.entries import Entry
 from toolcall_operator.local.expectations import Judgement
-from toolcall_operator.local.findings import Level
+from toolcall_operator.local.findings import Finding, Level
+
+
+class Ran(Protocol):
+    """A run: its calls as they stand, and what was wrong with documents that took no part."""
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """Every call, in the order of the documents."""
+        ...
+
+    findings: tuple[Finding, ...]
 
 
 def before(cluster: FileCluster, artifacts: Path) -> list[str]:
@@ -33,19 +46,19 @@ def before(cluster: FileCluster, artifacts: Path) -> list[str]:
     return [place.NOT_A_SANDBOX, *fields, kept, *ended, *leaving, *map(str, cluster.findings)]
 
 
-def after(cluster: FileCluster) -> list[str]:
+def after(ran: Ran) -> list[str]:
     """What went missing although calls came to their ends."""
     return [
         f"{entry.name}: {missing.message}"
-        for entry in cluster.entries
+        for entry in ran.entries
         if entry.status and (missing := find(entry.status.conditions, ConditionType.OUTPUTS_HARVESTED))
     ]
 
 
-def is_whole(cluster: FileCluster) -> bool:
-    """Whether every document could be read and all output was kept."""
-    unread = any(finding.level is Level.ERROR for finding in cluster.findings)
-    return not unread and not after(cluster)
+def is_whole(ran: Ran) -> bool:
+    """Whether every document took part and all output was kept."""
+    unread = any(finding.level is Level.ERROR for finding in ran.findings)
+    return not unread and not after(ran)
 
 
 def verdicts(judged: Sequence[Judgement]) -> list[str]:

@@ -10,13 +10,10 @@ from typing import Any
 import click
 import yaml
 
-from toolcall_operator.local.entries import Entry
 
-
-def rendered(entries: Iterable[Entry], form: str) -> str:
-    """The calls as one document in this form."""
-    items = [entry.to_manifest() for entry in entries]
-    return FORMS[form]({"apiVersion": "v1", "kind": "List", "items": items})
+def rendered(objects: Iterable[Mapping[str, Any]], form: str) -> str:
+    """The objects as one document in this form."""
+    return FORMS[form]({"apiVersion": "v1", "kind": "List", "items": list(objects)})
 
 
 def printed(text: str) -> bool:

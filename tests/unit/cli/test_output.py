@@ -7,26 +7,24 @@ import json
 import pytest
 import yaml
 
-from toolcall_operator.api.toolcallstatus import ToolCallStatus
 from toolcall_operator.cli import output
-from toolcall_operator.local.entries import Entry
 
 TEXT = "\x1b[2J \x9b \u202e grüße\n"
-ENTRY = Entry("calls.yaml:1", {"kind": "ToolCall", "spec": {"stdin": TEXT}}, None, ToolCallStatus(finished=True))
+OBJECT = {"kind": "ToolCall", "spec": {"stdin": TEXT}, "status": {"finished": True}}
 
 
 @pytest.mark.parametrize(("form", "read"), (("json", json.loads), ("yaml", yaml.safe_load)))
 def test_what_is_printed_reads_back_as_a_list_of_objects(form: str, read: type) -> None:
-    assert read(output.rendered([ENTRY], form)) == {
+    assert read(output.rendered([OBJECT], form)) == {
         "apiVersion": "v1",
         "kind": "List",
-        "items": [{"kind": "ToolCall", "spec": {"stdin": TEXT}, "status": {"finished": True}}],
+        "items": [OBJECT],
     }
 
 
 @pytest.mark.parametrize("form", output.FORMS)
 def test_no_text_can_command_a_terminal(form: str) -> None:
-    printed = output.rendered([ENTRY], form)
+    printed = output.rendered([OBJECT], form)
 
     assert printed.isascii()
     assert all(char.isprintable() or char == "\n" for char in printed)

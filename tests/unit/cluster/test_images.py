@@ -61,6 +61,15 @@ def test_the_layout_leads_from_the_index_to_the_files(folder: Path, tmp_path: Pa
     assert {entry.uid for entry in entries.values()} == {0}
 
 
+def test_an_alias_is_another_name_of_the_same_image(folder: Path, tmp_path: Path) -> None:
+    image = Image("example.test/a:b", folder, aliases=["docker.io/library/a:stable"])
+
+    first, second = json.loads(written(image, tmp_path / "image.tar")["index.json"])["manifests"]
+
+    assert first["digest"] == second["digest"]
+    assert second["annotations"]["io.containerd.image.name"] == "docker.io/library/a:stable"
+
+
 def test_the_time_of_a_file_makes_no_other_image(folder: Path, tmp_path: Path) -> None:
     image = Image("example.test/a:b", folder)
 

@@ -65,6 +65,14 @@ func (p Pids) Left() (left, most int) {
 	return left, most
 }
 
+// Used is how many there are in the group of this process; ok is false when that cannot be seen.
+func (p Pids) Used() (used int, ok bool) {
+	if len(p.groups) == 0 {
+		return 0, false
+	}
+	return number(p.groups[0].current)
+}
+
 func number(file *os.File) (int, bool) {
 	var text [24]byte
 	n, err := syscall.Pread(int(file.Fd()), text[:], 0)

@@ -51,4 +51,20 @@ func TestTheNumbersAreReadAnewEveryTime(t *testing.T) {
 	if left, _ := pids.Left(); left != 1 {
 		t.Errorf("%d left", left)
 	}
+	if used, ok := pids.Used(); used != 8 || !ok {
+		t.Errorf("%d used, %v", used, ok)
+	}
+}
+
+func TestWhatIsUsedIsThatOfTheOwnGroupAndNotOfThoseAboveIt(t *testing.T) {
+	root := t.TempDir()
+	for file, text := range map[string]string{"p/c/pids.max": "max\n", "p/c/pids.current": "5\n", "p/pids.max": "50\n", "p/pids.current": "44\n"} {
+		write(t, filepath.Join(root, file), text)
+	}
+	if used, ok := findPids(root, "0::/p/c\n").Used(); used != 5 || !ok {
+		t.Errorf("%d used, %v", used, ok)
+	}
+	if used, ok := findPids(root, "3:cpu:/\n").Used(); ok {
+		t.Errorf("%d used, and there is no controller", used)
+	}
 }

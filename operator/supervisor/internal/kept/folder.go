@@ -15,8 +15,9 @@ const ownersRights = 0o700
 
 // Folder is one of them.
 type Folder struct {
-	path string
-	dir  *os.File
+	path  string
+	dir   *os.File
+	bound bound
 }
 
 // Open opens a folder for good.
@@ -25,8 +26,11 @@ func Open(path string) (*Folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Folder{path, dir}, nil
+	return &Folder{path: path, dir: dir}, nil
 }
+
+// Limit lets its nameless files hold so many bytes together, in whole blocks. It is called before there is one.
+func (f *Folder) Limit(bytes int64) { f.bound.set, f.bound.left = true, bytes/block }
 
 // Path is its name.
 func (f *Folder) Path() string { return f.path }

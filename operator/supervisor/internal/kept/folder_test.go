@@ -1,6 +1,7 @@
 package kept
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -47,14 +48,21 @@ func locked(t *testing.T) (*Folder, string) {
 	return f, path
 }
 
-func expectUsable(t *testing.T, file *os.File, err error) {
+// usable is what a file is used for.
+type usable interface {
+	io.ReaderAt
+	io.WriterAt
+	io.Closer
+}
+
+func expectUsable(t *testing.T, file usable, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = file.Close() }()
 	got := make([]byte, 3)
-	if _, err := file.WriteString("abc"); err != nil {
+	if _, err := file.WriteAt([]byte("abc"), 0); err != nil {
 		t.Error(err)
 	}
 	if _, err := file.ReadAt(got, 0); err != nil || string(got) != "abc" {

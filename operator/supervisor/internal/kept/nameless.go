@@ -17,7 +17,15 @@ import (
 var usedUp = []error{unix.ENOSPC, unix.EDQUOT, unix.EMFILE, unix.ENFILE}
 
 // Nameless makes a file in the folder that no other process can open: it never has a name. Where that cannot be, the folder being gone, it lies in memory.
-func (f *Folder) Nameless() (*os.File, error) {
+func (f *Folder) Nameless() (*File, error) {
+	file, err := f.made()
+	if err != nil {
+		return nil, fmt.Errorf("make a file in %s: %w", f.path, err)
+	}
+	return &File{file: file, bound: &f.bound}, nil
+}
+
+func (f *Folder) made() (*os.File, error) {
 	if measures.Off("nameless-spool") {
 		return os.CreateTemp(f.path, "spool-")
 	}
@@ -26,7 +34,7 @@ func (f *Folder) Nameless() (*os.File, error) {
 		fd, err = unix.MemfdCreate("nameless", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("make a file in %s: %w", f.path, err)
+		return nil, err
 	}
 	return os.NewFile(uintptr(fd), filepath.Join(f.path, "nameless")), nil
 }
@@ -53,12 +61,4 @@ func (f *Folder) unlinked() (int, error) {
 		return -1, errors.Join(err, unix.Close(fd))
 	}
 	return fd, nil
-}
-
-// ReadOnly opens a nameless file again, from its beginning and for reading, and lets nobody write it any more whom Landlock would let: it does not
-// guard memory.
-func ReadOnly(file *os.File) (*os.File, error) {
-	// Refused by a file on a disk.
-	_, _ = unix.FcntlInt(file.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_WRITE|unix.F_SEAL_GROW|unix.F_SEAL_SHRINK)
-	return os.Open(fmt.Sprintf("/proc/self/fd/%d", file.Fd()))
 }

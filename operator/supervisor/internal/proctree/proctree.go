@@ -55,6 +55,36 @@ func RSS(pids []int) int64 {
 	return pages * int64(os.Getpagesize())
 }
 
+// Tasks counts the processes and their threads. Those that are gone have none.
+func Tasks(pids []int) (count int) {
+	for _, pid := range pids {
+		if threads, err := names(procfile(pid, "task")); err == nil {
+			count += len(threads)
+		}
+	}
+	return count
+}
+
+// AllTasks counts every process and thread in sight.
+func AllTasks() (int, error) {
+	entries, err := names("/proc")
+	if err != nil {
+		return 0, fmt.Errorf("list processes: %w", err)
+	}
+	return Tasks(numbers(entries)), nil
+}
+
+// numbers are the entries that are pids.
+func numbers(entries []string) []int {
+	pids := make([]int, 0, len(entries))
+	for _, entry := range entries {
+		if pid, err := strconv.Atoi(entry); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
 func descendants(root int, children func(int) ([]int, error)) ([]int, error) {
 	found, err := children(root)
 	if err != nil {
@@ -111,11 +141,7 @@ func allParents() (map[int]int, error) {
 		return nil, fmt.Errorf("list processes: %w", err)
 	}
 	parents := make(map[int]int, len(entries))
-	for _, entry := range entries {
-		pid, err := strconv.Atoi(entry)
-		if err != nil {
-			continue
-		}
+	for _, pid := range numbers(entries) {
 		if parent, err := ParentOf(pid); err == nil {
 			parents[pid] = parent
 		}

@@ -14,7 +14,6 @@ from toolcall_operator.adapters.sandbox.link import Identity, Link
 WINDOW = 256 << 10
 _READ = 256 << 10
 _SILENT_PINGS = 3
-_OPENING_SECONDS = 10.0
 
 
 Answer = messages.Done | messages.Calls | messages.Denied
@@ -64,7 +63,7 @@ class Connection:
         self._pinging = asyncio.create_task(self._ping(ping_seconds))
 
     @classmethod
-    async def open(cls, link: Link, identity: Identity, ping_seconds: float) -> Connection:
+    async def open(cls, link: Link, identity: Identity, ping_seconds: float, opening_seconds: float) -> Connection:
         """Exchange hellos over `link`, which the connection owns from here on.
 
         Raises:
@@ -72,11 +71,11 @@ class Connection:
             ProtocolBroken: the supervisor refuses us, or is none.
         """
         try:
-            async with asyncio.timeout(_OPENING_SECONDS):
+            async with asyncio.timeout(opening_seconds):
                 return cls(link, await _opened(link, identity), ping_seconds)
         except TimeoutError:
             await link.close()
-            raise errors.Unavailable(f"the supervisor did not answer within {_OPENING_SECONDS:g} s") from None
+            raise errors.Unavailable(f"the supervisor did not answer within {opening_seconds:g} s") from None
         except BaseException:
             await link.close()
             raise

@@ -125,7 +125,7 @@ class SupervisedExecution:
         except errors.Unavailable as unavailable:
             if not self._sent:
                 raise
-            raise errors.SandboxLost(Reason.TRANSPORT_LOST, str(unavailable)) from unavailable
+            raise errors.SandboxLost(self._line.unreached, str(unavailable)) from unavailable
 
     async def _ask(self, connection: Connection) -> messages.Started | messages.Denied:
         """Send `attach` for a call known to run, else its input and `start`; ConnectionResetError without an answer."""
@@ -153,11 +153,14 @@ class SupervisedExecution:
             self._watch = asyncio.get_running_loop().call_at(self._until, self._overdue)
 
     def _overdue(self) -> None:
-        """A call cannot last so long. Its end is still due while output flows, or waits for a slow reader of ours."""
+        """A call cannot last so long. Its end is still due while output flows, or waits for a slow reader of ours.
+
+        Without a connection, `_reach` tells that nobody could be asked.
+        """
         loop, retention = asyncio.get_running_loop(), self._line.patience.retention
         if self._result.done():
             return
-        if self._streams.unread or loop.time() - self._heard < retention:
+        if self._connection is None or self._streams.unread or loop.time() - self._heard < retention:
             self._watch = loop.call_later(retention, self._overdue)
         else:
             what = "the sandbox answers, but has not told the end of the call long after its deadline"

@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from toolcall_operator import errors
+
 
 class Reader(Protocol):
     """The bytes from a supervisor; `asyncio.StreamReader` is one."""
@@ -27,13 +29,22 @@ class Writer(Protocol):
         ...
 
 
+async def _unexplained(trouble: errors.Unavailable) -> errors.OperatorError:
+    return trouble
+
+
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One byte stream in each direction; `close` ends both, may be called twice, and raises nothing."""
+    """One byte stream in each direction; `close` ends both, may be called twice, and raises nothing.
+
+    `explain` is asked about a link over which no supervisor was met: it knows that the sandbox is lost, or more words
+    for the trouble, or nothing.
+    """
 
     reader: Reader
     writer: Writer
     close: Callable[[], Awaitable[None]]
+    explain: Callable[[errors.Unavailable], Awaitable[errors.OperatorError]] = _unexplained
 
 
 class Connector(Protocol):

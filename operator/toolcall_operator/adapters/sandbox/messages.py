@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Literal, NoReturn
 
 from toolcall_operator import errors
 from toolcall_operator.core.outcomes import Cause, StreamSize
 
 VERSION = 1
+Network = Literal["Blocked", "Open"]
+_NETWORKS: Mapping[str, Network] = {"Blocked": "Blocked", "Open": "Open"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,8 @@ class Hello:
     supervisor: str
     landlock_abi: int
     isolation: str
+    network: Network | None = None
+    """Whether what it was told to try cannot be reached; None when it was told of nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +166,14 @@ class _Fields:
         except ValueError:
             self._wrong(name)
 
+    def network(self, name: str) -> Network | None:
+        if name not in self._message:
+            return None
+        try:
+            return _NETWORKS[self.text(name)]
+        except KeyError:
+            self._wrong(name)
+
     def optional(self, name: str) -> int | None:
         return self.number(name, 1) if name in self._message else None
 
@@ -185,6 +197,7 @@ def _hello(fields: _Fields) -> Hello:
         supervisor=fields.text("supervisor"),
         landlock_abi=fields.number("landlockABI"),
         isolation=fields.text("isolation"),
+        network=fields.network("network"),
     )
 
 

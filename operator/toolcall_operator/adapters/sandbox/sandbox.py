@@ -20,9 +20,8 @@ _NOTHING_TO_DO = frozenset({"UnknownCall", "AcknowledgedCall"})
 class SupervisedSandbox:
     """Implements `ports.Sandbox` for one life of a supervisor; requests outlive a connection that breaks under them."""
 
-    def __init__(self, line: Line, hello: messages.Hello) -> None:
+    def __init__(self, line: Line) -> None:
         self._line = line
-        self.hello = hello
 
     @classmethod
     async def open(cls, connector: Connector, identity: Identity, patience: Patience) -> SupervisedSandbox:
@@ -34,12 +33,18 @@ class SupervisedSandbox:
             ProtocolBroken: the supervisor refuses us, or is none.
         """
         line = Line(connector, identity, patience)
-        return cls(line, (await line.connect()).hello)
+        await line.connect()
+        return cls(line)
 
     @property
     def boot_id(self) -> str:
         """Names this life of the sandbox."""
-        return self.hello.boot_id
+        return self._line.boot_id
+
+    @property
+    def hello(self) -> messages.Hello:
+        """What the supervisor last said of itself."""
+        return self._line.hello
 
     @property
     def lost(self) -> bool:

@@ -18,8 +18,9 @@ SAID: dict[str, dict[str, Any]] = {
     for row in json.loads((_WIRE / "testdata" / "golden.json").read_text())
     if row["from"] == "supervisor" and "message" in row
 }
+_BOOT = "0b6f6f2e-8c1d-4a53-9d0e-2f1e5a7c9b11"
 WRONG: tuple[object, ...] = ({}, 1.5, -1, True, [1], [{"uid": 1}])
-OPTIONAL = {("refused", "channel"), ("refused", "id")}
+OPTIONAL = {("refused", "channel"), ("refused", "id"), ("hello", "network")}
 
 every_message = pytest.mark.parametrize("message", tuple(pytest.param(said, id=name) for name, said in SAID.items()))
 every_field = pytest.mark.parametrize(
@@ -36,6 +37,9 @@ every_field = pytest.mark.parametrize(
 @pytest.mark.parametrize(
     ("name", "value"),
     (
+        ("the supervisor's hello", messages.Hello(1, _BOOT, "0.1.0", 7, "Landlock")),
+        ("the supervisor's hello of a blocked network", messages.Hello(1, _BOOT, "0.1.0", 7, "Landlock", "Blocked")),
+        ("the supervisor's hello of an open network", messages.Hello(1, _BOOT, "0.1.0", 7, "Landlock", "Open")),
         ("started of a known call", messages.Started(channel=1, attached=True)),
         ("detached", messages.Detached(channel=2)),
         ("killing", messages.Done(id=5)),
@@ -89,6 +93,12 @@ def test_a_missing_field_is_refused(message: dict[str, Any], field: str) -> None
 def test_a_field_of_another_type_is_refused(message: dict[str, Any], field: str, wrong: object) -> None:
     with pytest.raises(errors.ProtocolBroken):
         messages.parse({**message, field: wrong})
+
+
+@pytest.mark.parametrize("network", ("", "blocked", "Shut", None))
+def test_a_network_that_is_neither_blocked_nor_open_is_refused(network: object) -> None:
+    with pytest.raises(errors.ProtocolBroken, match="network is missing or wrong"):
+        messages.parse({**SAID["the supervisor's hello"], "network": network})
 
 
 def test_more_kept_than_written_is_refused() -> None:

@@ -157,11 +157,13 @@ class TestLoss:
 
         assert (await lost()).reason is Reason.SANDBOX_GONE
 
-    async def test_no_way_back_in_time_is_transport_lost(self, supervisor: FakeSupervisor, lost: Losing) -> None:
+    async def test_no_way_back_in_time_is_an_unreachable_sandbox(
+        self, supervisor: FakeSupervisor, lost: Losing
+    ) -> None:
         supervisor.unreachable = 1_000_000
         before = asyncio.get_running_loop().time()
 
-        assert (await lost()).reason is Reason.TRANSPORT_LOST
+        assert (await lost()).reason is Reason.SANDBOX_UNREACHABLE
         assert asyncio.get_running_loop().time() - before >= 0.1 + QUICK.retention
 
     @pytest.mark.parametrize("code", ("UnknownCall", "AcknowledgedCall", "BadRequest"))

@@ -1,0 +1,1 @@
+"""The API server of a Kubernetes cluster, and what the operator keeps of it."""

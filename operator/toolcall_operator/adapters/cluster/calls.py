@@ -1,0 +1,225 @@
+"""The ToolCalls of a cluster: what decides about one, its status, and its hold on its object."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from toolcall_operator.adapters.cluster import finalizers, patches
+from toolcall_operator.adapters.cluster.caches import Caches, Key
+from toolcall_operator.adapters.cluster.client import Client
+from toolcall_operator.adapters.cluster.events import Events, Subject
+from toolcall_operator.adapters.cluster.finalizers import Holdable
+from toolcall_operator.adapters.cluster.patches import Basis
+from toolcall_operator.adapters.cluster.resources import SESSIONS, TOOLCALLS, Address
+from toolcall_operator.adapters.cluster.shelf import Identity
+from toolcall_operator.adapters.cluster.unfinished import Unread
+from toolcall_operator.api import parsing
+from toolcall_operator.api.parsing import Malformed
+from toolcall_operator.api.spiceboxclass import ClassMeta, SpiceboxClass
+from toolcall_operator.api.spiceboxsession import SpiceboxSession
+from toolcall_operator.api.toolcall import FINALIZER, ToolCall
+from toolcall_operator.api.toolcallstatus import Dispatch, ToolCallStatus
+from toolcall_operator.core import status as statuses
+from toolcall_operator.core.reasons import Reason
+from toolcall_operator.core.world import World
+from toolcall_operator.errors import Gone, Rejected, Superseded, Unavailable
+
+
+class KubernetesCluster:
+    """Implements `ports.Cluster`: reads from the caches, writes to the API server."""
+
+    def __init__(self, client: Client, caches: Caches, events: Events, lacking: tuple[str, ...] = ()) -> None:
+        self._client = client
+        self._caches = caches
+        self._events = events
+        self._lacking = lacking
+        self._seen: dict[str, int] = {}
+
+    async def observe(self, call: ToolCall, *, live: bool = False) -> World:
+        """The call's session, and the class that was frozen in its status; `live`: the session is asked for anew.
+
+        Raises:
+            Unavailable: it could not be read.
+        """
+        key = _session_of(call)
+        if live:
+            await self._refresh(key)
+        self._see(call.metadata.uid, key)
+        session = self._caches.sessions.get(key)
+        if session is None:
+            return World(None, None, self._lacking, self._caches.unread_session(key), on_demand=False)
+        unread = self._caches.unread_class(session.spec.class_)
+        return World(session, frozen_class(session), self._lacking, unread, on_demand=False)
+
+    async def changed(self, call: ToolCall) -> None:
+        """Return when the call's session is another one, or another than it was, since it was last observed."""
+        await self._caches.session_changed(_session_of(call), self._seen.get(call.metadata.uid, -1))
+
+    async def report(self, call: ToolCall, status: ToolCallStatus) -> ToolCall:
+        """Keep `status` by one patch, whose answer is not read, and return the call that carries it.
+
+        Raises:
+            Unavailable: it could not be kept, as far as anyone knows; the same report may be made again.
+            Rejected: it will not be kept as it is.
+            Gone: the call is no more.
+            Superseded: somebody else has claimed or ended the call.
+        """
+        uid = call.metadata.uid
+        if status.finished:
+            self._caches.unfinished.settle(uid)  # before it lands: the watch may tell of it before the answer does
+        try:
+            kept = await self._write(call, status)
+        except (Gone, Superseded, Rejected):
+            self._caches.unfinished.unsettle(uid)
+            raise
+        self._caches.unfinished.reported(kept)
+        if status.finished:
+            self._seen.pop(uid, None)
+        return kept
+
+    async def reread(self, call: ToolCall) -> ToolCall:
+        """The call as it stands.
+
+        Raises:
+            Unavailable: it could not be read.
+            Gone: the call is no more.
+        """
+        address, metadata = _address(call), call.metadata
+        manifest = await self._client.get(address)
+        if Identity.of(manifest).uid != metadata.uid:
+            raise Gone(f"{address} is another one by now")
+        try:
+            live = parsing.parse(manifest)
+        except Malformed as malformed:
+            raise Unavailable(f"{address} cannot be read: {malformed.problems[0]}") from None
+        if not isinstance(live, ToolCall):
+            raise Unavailable(f"{address} is no ToolCall")
+        return live
+
+    async def hold(self, call: ToolCall) -> None:
+        """Keep the call's object until it is released.
+
+        Raises:
+            Unavailable: it may be deleted at any time.
+            Gone: the call is no more, or is being deleted already.
+        """
+        await finalizers.hold(self._client, _holdable(call))
+
+    async def release(self, call: ToolCall) -> None:
+        """Let the call's object go; one that is not held, or is gone, is fine.
+
+        Raises:
+            Unavailable: it may still be held.
+        """
+        await finalizers.release(self._client, _holdable(call))
+
+    def remark(self, call: ToolCall, reason: Reason, message: str) -> None:
+        """Have a Warning Event written about the call, if that is possible."""
+        self._events.warn(Subject.of(call), reason, message)
+
+    async def end_unread(self, unread: Unread, now: datetime) -> None:
+        """Write down that a call cannot be read: that is its end.
+
+        Raises:
+            Unavailable: it could not be written.
+            Rejected: it will not be.
+        """
+        identity = unread.identity
+        address = TOOLCALLS.named(identity.name, identity.namespace)
+        basis = Basis.OPEN if unread.manifest.get("status") else Basis.NONE
+        ended = statuses.malformed(unread.manifest, unread.problems, now)
+        self._caches.unfinished.settle(identity.uid)
+        try:
+            await self._client.patch(address.part("status"), patches.status(identity.uid, ended, basis))
+        except Gone:
+            self._caches.unfinished.drop(identity.uid)
+        except (Unavailable, Rejected):
+            self._caches.unfinished.unsettle(identity.uid)
+            raise
+        else:
+            subject = Subject("ToolCall", identity.namespace, identity.name, identity.uid)
+            self._events.warn(subject, Reason.MALFORMED_OBJECT, "; ".join(unread.problems))
+
+    async def _write(self, call: ToolCall, status: ToolCallStatus) -> ToolCall:
+        """Write a status over the one the call had; if that is no longer there, what is there decides."""
+        try:
+            return await self._patch(call, call, status)
+        except Rejected as refused:
+            live = await self.reread(call)
+            if _is_ours(live, status):
+                return live  # it landed before, and nobody heard of it
+            if statuses.is_finished(live) and not statuses.is_finished(call):
+                raise Superseded(f"{_address(call)} has ended already") from refused
+            if not _same_claim(_claim(live.status), _claim(status)) and _claim(live.status):
+                raise Superseded(f"{_address(call)} was claimed by somebody else") from refused
+            if _basis(live) is _basis(call):
+                raise
+            return await self._patch(call, live, status)
+
+    async def _patch(self, call: ToolCall, basis: ToolCall, status: ToolCallStatus) -> ToolCall:
+        body = patches.status(call.metadata.uid, status, _basis(basis))
+        await self._client.patch(_address(call).part("status"), body)
+        return call.model_copy(update={"status": status})
+
+    async def _refresh(self, key: Key) -> None:
+        """Ask for a session, and have the caches know."""
+        namespace, name = key
+        try:
+            self._caches.put(await self._client.get(SESSIONS.named(name, namespace)))
+        except Gone:
+            if held := self._caches.held_session(key):
+                self._caches.drop("SpiceboxSession", held)
+
+    def _see(self, uid: str, key: Key) -> None:
+        """Remember what was observed; of calls that are no more, nothing is remembered for long."""
+        if len(self._seen) > 2 * len(self._caches.calls) + 100:
+            self._seen = {known: revision for known, revision in self._seen.items() if known in self._caches.calls}
+        self._seen[uid] = self._caches.session_revision(key)
+
+
+def frozen_class(session: SpiceboxSession) -> SpiceboxClass | None:
+    """The class of a session as it was when its sandbox was made; None until then."""
+    spec = session.status.resolved_class if session.status else None
+    return SpiceboxClass(metadata=ClassMeta(name=session.spec.class_), spec=spec) if spec else None
+
+
+def _is_ours(live: ToolCall, status: ToolCallStatus) -> bool:
+    """Whether a status, or the claim in it, is what stands there.
+
+    A claim that is made again for want of an answer is of another moment, and the same one all the same.
+    """
+    there = live.status
+    if there is None:
+        return False
+    if there.finished or status.finished:
+        return there.to_manifest() == status.to_manifest()
+    claim = _claim(status)
+    return claim is not None and _same_claim(_claim(there), claim)
+
+
+def _same_claim(one: Dispatch | None, other: Dispatch | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return one.model_copy(update={"at": other.at}) == other
+
+
+def _claim(status: ToolCallStatus | None) -> Dispatch | None:
+    return status.dispatch if status else None
+
+
+def _basis(call: ToolCall) -> Basis:
+    if call.status is None:
+        return Basis.NONE
+    return Basis.ENDED if call.status.finished else Basis.OPEN
+
+
+def _holdable(call: ToolCall) -> Holdable:
+    return Holdable(_address(call), call.metadata.uid, call.metadata.finalizers, FINALIZER)
+
+
+def _address(call: ToolCall) -> Address:
+    return TOOLCALLS.named(call.metadata.name, call.metadata.namespace)
+
+
+def _session_of(call: ToolCall) -> Key:
+    return call.metadata.namespace, call.spec.session

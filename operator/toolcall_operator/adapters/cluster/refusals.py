@@ -1,0 +1,65 @@
+"""What the API server's refusals mean to us, as errors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pydantic_core
+
+from toolcall_operator import errors
+from toolcall_operator.adapters.cluster.resources import Address
+
+_NO_RIGHT = re.compile(r'\bUser ".*" cannot ', re.DOTALL)
+_TOO_LARGE = ("request is too large", "larger than max")
+_WRITES = frozenset({"create", "update", "patch", "delete"})
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An answer that is none: its HTTP status, and what the API server says of it, as far as it says anything."""
+
+    status: int
+    message: str = field(default="", repr=False)
+    about: str = ""
+    """The name of the object that it is about."""
+
+    @classmethod
+    def parse(cls, status: int, body: bytes) -> Refusal:
+        """Read the Status object in `body`; anything else tells nothing."""
+        try:
+            said: Any = pydantic_core.from_json(body)
+        except ValueError:
+            return cls(status)
+        if not isinstance(said, Mapping):
+            return cls(status)
+        details = said.get("details")
+        about = details.get("name") if isinstance(details, Mapping) else None
+        return cls(status, str(said.get("message") or ""), str(about or ""))
+
+
+def error(verb: str, address: Address, refusal: Refusal) -> errors.OperatorError:
+    """The error that stands for a refused request; its text is bounded and in one line.
+
+    A 404 that names no object is about the kind: its definition is not there, or not there yet. A conflict is somebody
+    else's newer word, but to a patch, which the API server could not place among other writes in time. A write that is
+    forbidden is so by a right that lacks, which may be given, or by a rule (quota, Pod Security) that it breaks.
+    """
+    said = f": {errors.foreign(refusal.message)}" if refusal.message else ""
+    match refusal.status:
+        case 401:
+            return errors.Unavailable(f"the API server does not know us, and we cannot {verb} {address.what}{said}")
+        case 403 if verb not in _WRITES or _NO_RIGHT.search(refusal.message):
+            return errors.Unavailable(f"we have no right to {verb} {address.what}{said}")
+        case 404 if refusal.about:
+            return errors.Gone(f"{address} is not there{said}")
+        case 409 if verb != "patch":
+            return errors.Superseded(f"cannot {verb} {address}{said}")
+        case 500 if any(words in refusal.message for words in _TOO_LARGE):
+            return errors.Rejected(f"cannot {verb} {address}{said}")
+        case 400 | 403 | 405 | 406 | 413 | 415 | 422:
+            return errors.Rejected(f"cannot {verb} {address}{said}")
+        case status:
+            return errors.Unavailable(f"cannot {verb} {address} now, HTTP {status}{said}")

@@ -1,0 +1,136 @@
+"""Objects of one kind, as they were last seen: each parsed once, the newest version of each kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Generic, Protocol, TypeVar
+
+from toolcall_operator.api.parsing import Malformed
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+Manifest = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Which object a manifest is of, and how new it is; a version that is no number is 0."""
+
+    namespace: str
+    name: str
+    uid: str
+    version: int
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Its namespace and its name."""
+        return self.namespace, self.name
+
+    @classmethod
+    def of(cls, manifest: Manifest) -> Identity:
+        """The identity in a manifest, of which nothing else is looked at."""
+        metadata = manifest.get("metadata")
+        fields = metadata if isinstance(metadata, Mapping) else {}
+        version = str(fields.get("resourceVersion") or "")
+        return cls(
+            namespace=str(fields.get("namespace") or ""),
+            name=str(fields.get("name") or ""),
+            uid=str(fields.get("uid") or ""),
+            version=int(version) if version.isdecimal() else 0,
+        )
+
+
+class HasIdentity(Protocol):
+    """Something that is kept of an object."""
+
+    @property
+    def identity(self) -> Identity:
+        """Which object."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Held(Generic[V]):
+    """One object: `value` is what was read, or None and `problems` say why it cannot be; `revision` counts changes."""
+
+    identity: Identity
+    value: V | None
+    problems: tuple[str, ...]
+    revision: int
+
+
+class Shelf(Generic[K, V]):
+    """The objects of one kind by their key, the values of those that can be read in `values`."""
+
+    def __init__(self, key: Callable[[Identity], K], parse: Callable[[Manifest], V]) -> None:
+        self._key = key
+        self._parse = parse
+        self._held: dict[K, Held[V]] = {}
+        self._changes = 0
+        self.values: dict[K, V] = {}
+
+    def __iter__(self) -> Iterator[Held[V]]:
+        return iter(list(self._held.values()))
+
+    def get(self, key: K) -> Held[V] | None:
+        """The object under a key."""
+        return self._held.get(key)
+
+    def holds(self, identity: Identity) -> bool:
+        """Whether this very object is kept: one of its name with another UID is another."""
+        held = self._held.get(self._key(identity))
+        return held is not None and held.identity.uid == identity.uid
+
+    def revision(self, key: K) -> int:
+        """A number that is another one whenever the object under a key, or its absence, is."""
+        held = self._held.get(key)
+        return held.revision if held else 0
+
+    def is_news(self, manifest: Manifest) -> bool:
+        """Whether this version of an object is newer than the one that is kept, as far as versions tell."""
+        identity = Identity.of(manifest)
+        held = self._held.get(self._key(identity))
+        return held is None or not identity.version or identity.version > held.identity.version
+
+    def put(self, manifest: Manifest) -> Held[V] | None:
+        """Keep an object; returns it if it is news. One that cannot be read is kept with what is wrong with it."""
+        if not self.is_news(manifest):
+            return None
+        identity = Identity.of(manifest)
+        problems: tuple[str, ...] = ()
+        value: V | None = None
+        try:
+            value = self._parse(manifest)
+        except Malformed as malformed:
+            problems = tuple(map(str, malformed.problems))
+        return self._keep(Held(identity, value, problems, self._next()))
+
+    def amend(self, key: K, uid: str, value: V) -> bool:
+        """Change what was read of an object, until a newer version comes; returns whether it is still here."""
+        held = self._held.get(key)
+        if held is None or held.identity.uid != uid or held.value is None:
+            return False
+        self._keep(replace(held, value=value, revision=self._next()))
+        return True
+
+    def drop(self, identity: Identity) -> Held[V] | None:
+        """Forget an object; another one that has its name by now stays. Returns what was forgotten."""
+        if not self.holds(identity):
+            return None
+        key = self._key(identity)
+        self.values.pop(key, None)
+        return self._held.pop(key)
+
+    def _keep(self, held: Held[V]) -> Held[V]:
+        key = self._key(held.identity)
+        self._held[key] = held
+        if held.value is None:
+            self.values.pop(key, None)
+        else:
+            self.values[key] = held.value
+        return held
+
+    def _next(self) -> int:
+        self._changes += 1
+        return self._changes

@@ -1,0 +1,15 @@
+"""What the calls of a session did, as far as their session cares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """What a session's calls did since this process began; `last_at` is when one last began or ended."""
+
+    started: int = 0
+    in_flight: int = 0
+    last_at: datetime | None = None

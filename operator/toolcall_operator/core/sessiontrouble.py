@@ -1,0 +1,59 @@
+"""When to try again what did not work, and when to tell people of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+SILENT = timedelta(seconds=10)
+"""Trouble that passes sooner is not worth a write."""
+
+FORGOTTEN = timedelta(minutes=5)
+"""What goes wrong later than this after the last time is a new trouble."""
+
+
+class Kind(StrEnum):
+    """Whose trouble it is, as the reason of a condition."""
+
+    RETRYING = "Retrying"
+    REJECTED = "Rejected"
+    UNREACHABLE = "SandboxUnreachable"
+
+
+# The first pause, and the longest: the pauses in between double.
+_PAUSES = {
+    Kind.RETRYING: (timedelta(milliseconds=250), timedelta(seconds=30)),
+    Kind.REJECTED: (timedelta(seconds=5), timedelta(seconds=60)),  # quota, or a rule of the cluster: people act slowly
+    Kind.UNREACHABLE: (timedelta(seconds=1), timedelta(seconds=30)),
+}
+_MOST_DOUBLINGS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """What went wrong `count` times, the first time at `since` and the last time at `last`."""
+
+    kind: Kind
+    message: str
+    since: datetime
+    last: datetime
+    count: int = 1
+
+    @property
+    def retry_at(self) -> datetime:
+        """When to try again."""
+        first, longest = _PAUSES[self.kind]
+        doublings: int = min(self.count - 1, _MOST_DOUBLINGS)
+        return self.last + min(first * (1 << doublings), longest)
+
+    def is_worth_telling(self, now: datetime) -> bool:
+        """Whether people should hear of it: what is rejected at once, the rest when it lasts."""
+        return self.kind is Kind.REJECTED or now >= self.since + SILENT
+
+
+def again(old: Trouble | None, kind: Kind, message: str, now: datetime) -> Trouble:
+    """The trouble after it went wrong once more; `old` is how it stood before."""
+    if old is None or old.kind is not kind or now > old.last + FORGOTTEN:
+        return Trouble(kind, message, now, now)
+    return Trouble(kind, message, old.since, now, old.count + 1)

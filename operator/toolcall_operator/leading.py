@@ -1,0 +1,228 @@
+"""What a leading operator is made of, and who in it is told of what the cluster does."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import platform
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+import stamina
+
+from toolcall_operator import bootstrap, errors
+from toolcall_operator.adapters.artifacts import StoreArtifacts
+from toolcall_operator.adapters.cluster import operatorkey, resync
+from toolcall_operator.adapters.cluster.caches import Caches
+from toolcall_operator.adapters.cluster.calls import KubernetesCluster
+from toolcall_operator.adapters.cluster.client import Client
+from toolcall_operator.adapters.cluster.departures import Departures
+from toolcall_operator.adapters.cluster.events import Events
+from toolcall_operator.adapters.cluster.objects import KubernetesObjects
+from toolcall_operator.adapters.cluster.resources import SERVICES
+from toolcall_operator.adapters.cluster.unfinished import Unread
+from toolcall_operator.adapters.cluster.wakes import Asleep
+from toolcall_operator.adapters.sandbox import pods
+from toolcall_operator.adapters.sandbox.line import Patience
+from toolcall_operator.adapters.sandbox.podlink import PodConnector
+from toolcall_operator.adapters.sandbox.pods import PodSandboxes
+from toolcall_operator.api.spiceboxsession import SpiceboxSession
+from toolcall_operator.api.toolcall import ToolCall
+from toolcall_operator.core import pods as podstates
+from toolcall_operator.core.pods import PodPhase, PodView
+from toolcall_operator.core.podspec import INTERNAL_RANGES, SandboxSettings
+from toolcall_operator.dispatcher import Dispatcher
+from toolcall_operator.ports import Ports
+from toolcall_operator.sessionports import SessionPorts
+from toolcall_operator.sessions import SessionController, SystemTime
+from toolcall_operator.settings import OperatorSettings
+from toolcall_operator.slots import Limits, Slots
+
+log = logging.getLogger(__name__)
+
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+METADATA_SERVICE = "169.254.169.254:80"
+"""Where clouds tell machines who they are, and hand them keys."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where an operator works: the cluster, what it knows of it, and the key of all its channels."""
+
+    settings: OperatorSettings
+    client: Client
+    caches: Caches
+    departures: Departures
+    namespace: str
+    identity: str
+    operator_key: bytes = field(repr=False)
+    blocked: tuple[str, ...] = ()
+
+    @classmethod
+    async def open(cls, settings: OperatorSettings, client: Client) -> Site:
+        """The site that the settings describe.
+
+        Raises:
+            Unavailable: the cluster does not answer, or a right lacks.
+            Rejected: what the operator keeps in the cluster is not as it should be.
+        """
+        namespace = settings.operator_namespace or client.namespace
+        caches = Caches()
+        return cls(
+            settings=settings,
+            client=client,
+            caches=caches,
+            departures=Departures(client, caches),
+            namespace=namespace,
+            identity=f"{platform.node()}/{os.getpid()}",
+            operator_key=await operatorkey.load_or_create(client, namespace),
+            blocked=await _blocked(client) if settings.enforce_network else (),
+        )
+
+    def sandboxes(self) -> SandboxSettings:
+        """What the settings say about sandboxes."""
+        return SandboxSettings(
+            supervisor_image=self.settings.supervisor_image,
+            default_image=self.settings.sandbox_image,
+            tasks=self.settings.pod_tasks,
+            spool_bytes=self.settings.spool_size,
+            enforce_network=self.settings.enforce_network,
+            blocked=self.blocked,
+            internal_ranges=(*INTERNAL_RANGES, *self.settings.internal_ranges),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Leader:
+    """Implements `wakes.Wakes` for the operator that leads."""
+
+    dispatcher: Dispatcher
+    controller: SessionController
+    sandboxes: PodSandboxes
+    cluster: KubernetesCluster
+    background: Background
+
+    def call(self, call: ToolCall) -> None:
+        """Carry it, or tell whoever carries it what has changed."""
+        self.dispatcher.submit(call)
+
+    def call_gone(self, uid: str) -> None:
+        """End what runs of it."""
+        self.dispatcher.gone(uid)
+
+    def call_unread(self, unread: Unread) -> None:
+        """Write down that it cannot be read."""
+        self.background.start(self._ended(unread))
+
+    def session(self, key: tuple[str, str]) -> None:
+        """Have its controller look."""
+        self.controller.touch(key)
+
+    def session_class(self, name: str) -> None:
+        """Have it judged, and the sessions that wait for it looked at."""
+        self.controller.touch_class(name)
+
+    def pod(self, pod: PodView, *, gone: bool) -> None:
+        """Have the calls in it end when it has."""
+        self.sandboxes.pod_changed(pod, gone)
+
+    @stamina.retry(on=errors.Unavailable, attempts=None, timeout=60.0, wait_max=10.0)
+    async def _ended(self, unread: Unread) -> None:
+        await self.cluster.end_unread(unread, bootstrap.now())
+
+
+class Background:
+    """Work beside the calls: what ends by itself is told in the log, what does not ends with the lead."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def start(self, work: Coroutine[None, None, None]) -> None:
+        """Begin some work."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    async def aclose(self) -> None:
+        """End all that is left."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            told = str(error) if isinstance(error, errors.OperatorError) else type(error).__name__
+            log.error("work in the background ended: %s", told)
+
+
+@asynccontextmanager
+async def led(site: Site, epoch: int) -> AsyncIterator[None]:
+    """Carry the calls and keep the sessions of the site as long as the context is open; nothing in sandboxes ends."""
+    client, caches, background = site.client, site.caches, Background()
+    events = Events(client, site.identity, bootstrap.now)
+    cluster = KubernetesCluster(client, caches, events)
+    sandboxes = PodSandboxes(
+        partial(PodConnector, client),
+        partial(_newest, caches),
+        site.operator_key,
+        lambda: epoch,
+        patience=Patience(opening=pods.PATIENCE.opening),
+        idle_seconds=site.settings.channel_idle.total_seconds(),
+    )
+    dispatcher = Dispatcher(
+        Ports(
+            cluster=cluster,
+            sandboxes=sandboxes,
+            artifacts=StoreArtifacts(_url(site.settings.artifacts)),
+            slots=Slots(Limits(site.settings.calls, site.settings.calls_per_namespace), bootstrap.now),
+            now=bootstrap.now,
+            operator=site.identity,
+            epoch=epoch,
+        )
+    )
+    controller = SessionController(
+        SessionPorts(
+            cluster=KubernetesObjects(client, caches, events),
+            greeter=sandboxes,
+            calls=dispatcher,
+            time=SystemTime(),
+            settings=site.sandboxes(),
+            key_hash=partial(pods.key_hash, site.operator_key),
+        )
+    )
+    caches.wakes = Leader(dispatcher, controller, sandboxes, cluster, background)
+    caches.replay()
+    background.start(events.run())
+    background.start(resync.Resync(client, caches, site.departures, site.settings.namespaces).run())
+    background.start(resync.keep_released(client, site.settings.namespaces))
+    try:
+        yield
+    finally:
+        caches.wakes = Asleep()
+        await asyncio.gather(dispatcher.detach(), controller.stop(), background.aclose())
+        await sandboxes.aclose()
+
+
+def _newest(caches: Caches, session: SpiceboxSession) -> PodView | None:
+    """The pod in which a session's calls run now."""
+    running = [pod for pod in caches.pods_of(session.metadata.uid) if podstates.state(pod).phase is PodPhase.RUNNING]
+    return max(running, key=lambda pod: (pod.created_at or _LONG_AGO, pod.name), default=None)
+
+
+async def _blocked(client: Client) -> tuple[str, ...]:
+    """What no sandbox may reach: the API server by its Service, and the metadata service of clouds."""
+    spec = (await client.get(SERVICES.named("kubernetes", "default"))).get("spec") or {}
+    return (f"{spec['clusterIP']}:{spec['ports'][0]['port']}", METADATA_SERVICE)
+
+
+def _url(artifacts: str) -> str:
+    """The URL of a store; a folder is one, too."""
+    return artifacts if "://" in artifacts else Path(artifacts).absolute().as_uri()

@@ -1,0 +1,120 @@
+"""The operator as a process: put together, led by one of several, ended without ending a call."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+from collections.abc import Coroutine, Iterator
+from contextlib import AsyncExitStack, contextmanager
+
+import uvloop
+
+from toolcall_operator import errors
+from toolcall_operator.adapters.cluster import config
+from toolcall_operator.adapters.cluster.client import Client
+from toolcall_operator.adapters.cluster.lease import Lease
+from toolcall_operator.handlers import Intake, watching
+from toolcall_operator.leading import Site, led
+from toolcall_operator.settings import OperatorSettings
+
+log = logging.getLogger(__name__)
+
+STOPPED, UNFIT = 0, 1
+"""Exit codes: told to end; of no more use, to be started anew."""
+
+LEASE = "toolcall-operator"
+_AGAIN_SECONDS = 2.0
+_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+
+
+def run(settings: OperatorSettings) -> int:
+    """Run the operator until it is told to end, or cannot go on; returns the exit code.
+
+    Raises:
+        OperatorError: it could not start.
+    """
+    logging.basicConfig(level=settings.log_level.upper(), format=_FORMAT)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(operate(settings))
+
+
+async def operate(settings: OperatorSettings) -> int:
+    """Watch from now on, and work as soon as the lead is ours.
+
+    Raises:
+        Unavailable: there is no cluster to work on.
+    """
+    async with AsyncExitStack() as held:
+        client = await Client.open(config.source(settings.kubeconfig, settings.context, os.environ))
+        held.push_async_callback(client.aclose)
+        site = await Site.open(settings, client)
+        held.push_async_callback(site.departures.aclose)
+        # kopf takes the signals as it starts: ours are set after that.
+        watches = await held.enter_async_context(
+            watching(Intake(client, site.caches, site.departures), settings.namespaces)
+        )
+        ended = held.enter_context(signaled())
+        return await first_of(ended.wait(), watches.broken(), lead(site))
+
+
+async def first_of(ended: Coroutine[None, None, object], *work: Coroutine[None, None, None]) -> int:
+    """Work until it is ended; work that ends by itself makes this process unfit to go on."""
+    ending = asyncio.create_task(ended)
+    working = [asyncio.create_task(each) for each in work]
+    try:
+        await asyncio.wait({ending, *working}, return_when=asyncio.FIRST_COMPLETED)
+        for task in working:
+            if task.done() and not task.cancelled() and (error := task.exception()):
+                log.error(
+                    "cannot go on: %s", error if isinstance(error, errors.OperatorError) else type(error).__name__
+                )
+        return STOPPED if ending.done() else UNFIT
+    finally:
+        for task in (ending, *working):
+            task.cancel()
+        await asyncio.gather(ending, *working, return_exceptions=True)
+
+
+async def lead(site: Site) -> None:
+    """Wait for the lead, then carry calls until it is lost; what runs by then goes on, and the next leader takes it over.
+
+    Raises:
+        Unavailable: the lead was lost.
+    """
+    lease = Lease(site.client, site.namespace, LEASE, site.identity)
+    try:
+        await acquired(lease)
+        log.info("leading, in term %d, as %s", lease.epoch, site.identity)
+        async with led(site, lease.epoch):
+            await lease.lost.wait()
+    finally:
+        await lease.release()
+    raise errors.Unavailable("the lead was lost")
+
+
+async def acquired(lease: Lease) -> None:
+    """Try for the lead until it is ours; troubles on the way are told once each."""
+    told = ""
+    while True:
+        try:
+            return await lease.acquire()
+        except errors.Unavailable as trouble:
+            if told != (told := str(trouble)):
+                log.warning("the lead cannot be asked for: %s", trouble)
+            await asyncio.sleep(_AGAIN_SECONDS)
+
+
+@contextmanager
+def signaled() -> Iterator[asyncio.Event]:
+    """An event that is set by SIGTERM, SIGINT and SIGHUP, while the context is open."""
+    ended, loop = asyncio.Event(), asyncio.get_running_loop()
+    numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+    for number in numbers:
+        loop.add_signal_handler(number, ended.set)
+    try:
+        yield ended
+    finally:
+        for number in numbers:
+            loop.remove_signal_handler(number)

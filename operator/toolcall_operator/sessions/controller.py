@@ -1,0 +1,182 @@
+"""Drives every session: looks at it, decides on one action, does it, and looks again."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from datetime import timedelta
+
+from toolcall_operator import errors
+from toolcall_operator.api.spiceboxclass import SpiceboxClass
+from toolcall_operator.core import sessions
+from toolcall_operator.core.sessionactions import Action, Errand, Rest
+from toolcall_operator.core.sessionknown import Known
+from toolcall_operator.core.sessiontrouble import Kind
+from toolcall_operator.core.sessionview import SessionView
+from toolcall_operator.sessionports import Key, SessionPorts
+from toolcall_operator.sessions import deeds, workers
+from toolcall_operator.sessions.case import Case, Underway
+from toolcall_operator.sessions.classes import Classes
+from toolcall_operator.sessions.workers import Workers
+
+SWEEP = timedelta(seconds=5)
+"""How often it is asked what the calls of sessions do."""
+
+MOST_ACTIONS = 50
+"""So many actions follow one on another at most, before others are let go first: more would be a bug of ours."""
+
+
+class SessionController:
+    """Makes the sandboxes of sessions and clears them away, and judges their classes, as long as this process leads.
+
+    All it remembers may be lost: whoever leads next reads what matters from the cluster. It counts the calls of this
+    process on top of what a session's status said when it was first seen here: make one for a process, and no second.
+    """
+
+    def __init__(self, ports: SessionPorts) -> None:
+        self._ports = ports
+        self._workers: Workers[Key] = Workers(self._turn, ports.time)
+        self._classes = Classes(ports)
+        self._cases: dict[Key, Case] = {}
+        self._waiting: dict[str, set[Key]] = {}
+        self._sweeping: asyncio.Task[None] | None = None
+
+    def touch(self, key: Key) -> None:
+        """A session, or one of its pods, is new, has changed or is gone."""
+        self._sweeping = self._sweeping or asyncio.create_task(self._sweep(), name="activity of sessions")
+        self._workers.touch(key)
+
+    def touch_class(self, name: str) -> None:
+        """A class is new, has changed or is gone; the sessions that wait for it look again."""
+        self._classes.touch(name)
+        for key in self._waiting.get(name, ()):
+            self._cases[key].remember(looked_up=None)
+            self.touch(key)
+
+    async def stop(self) -> None:
+        """Do nothing more. Whatever runs goes on, for somebody else to take over."""
+        if self._sweeping:
+            self._sweeping.cancel()
+            await asyncio.gather(self._sweeping, return_exceptions=True)
+        await self._workers.stop()
+        await self._classes.stop()
+        for case in self._cases.values():
+            await case.give_up_errand()
+
+    async def _turn(self, key: Key) -> Rest | None:
+        """Do what there is to do for a session now; None when it is gone."""
+        for _ in range(MOST_ACTIONS):
+            view = await self._looked_at(key)
+            if view is None:
+                return None
+            action = sessions.decide(view, self._ports.time.now())
+            if isinstance(action, Rest):
+                return action
+            try:
+                await self._carry_out(action, self._cases[key], view)
+            except errors.Gone:
+                await self._forget(key)
+                return None
+        return Rest(self._ports.time.now() + SWEEP)
+
+    async def _looked_at(self, key: Key) -> SessionView | None:
+        """The session as it stands; an errand that is not wanted any more is given up."""
+        session = self._ports.cluster.session(key)
+        if key in self._cases and (session is None or session.metadata.uid != self._cases[key].uid):
+            await self._forget(key)
+        if session is None:
+            return None
+        view = self._view(key)
+        if view and view.errand and view.errand not in sessions.wishes(view, self._ports.time.now()):
+            await self._cases[key].give_up_errand()
+            view = self._view(key)
+        return view
+
+    def _view(self, key: Key) -> SessionView | None:
+        """Everything that decides about the session."""
+        cluster, calls, now = self._ports.cluster, self._ports.calls, self._ports.time.now()
+        if (session := cluster.session(key)) is None:
+            return None
+        uid, counted = session.metadata.uid, session.status.call_count if session.status else None
+        case = self._cases.setdefault(key, Case(key, uid, Known(since=now, counted=counted or 0)))
+        case.seen = calls.activity(uid)
+        if case.known.status:
+            session = session.model_copy(update={"status": case.known.status})
+        looked_up = case.known.looked_up
+        view = SessionView(
+            session=session,
+            known=case.known,
+            session_class=cluster.session_class(session.spec.class_)
+            or (looked_up if isinstance(looked_up, SpiceboxClass) else None),
+            pods=cluster.pods(session),
+            activity=case.seen,
+            errand=case.errand.action if case.errand else None,
+            default_image=self._ports.settings.default_image,
+        )
+        self._index(view, key)
+        return view
+
+    def _index(self, view: SessionView, key: Key) -> None:
+        """Remember which class the session waits for, if it does."""
+        self._unindex(key)
+        if not view.is_bound:
+            self._waiting.setdefault(view.session.spec.class_, set()).add(key)
+
+    def _unindex(self, key: Key) -> None:
+        for name in [name for name, keys in self._waiting.items() if key in keys]:
+            self._waiting[name].discard(key)
+            if not self._waiting[name]:
+                del self._waiting[name]
+
+    async def _carry_out(self, action: Action, case: Case, view: SessionView) -> None:
+        """Do it now, or begin to do it."""
+        if not isinstance(action, Errand):
+            await self._attempt(action, case, view)
+            return
+
+        async def run() -> None:
+            with suppress(errors.Gone), workers.told(case.key):
+                await self._attempt(action, case, view)
+            case.errand = None
+            self._workers.touch(case.key)
+
+        await case.give_up_errand()
+        case.errand = Underway(action, asyncio.create_task(run(), name=f"{type(action).__name__} {case.key}"))
+
+    async def _attempt(self, action: Action, case: Case, view: SessionView) -> None:
+        """Do it, and remember whether that worked.
+
+        Raises:
+            Gone: the session is no more.
+        """
+        now = self._ports.time.now
+        try:
+            await deeds.do(action, case, view, self._ports)
+        except errors.Gone:
+            raise
+        except errors.Rejected as rule:
+            case.known = case.known.failed(action, Kind.REJECTED, str(rule), now())
+        except (errors.ProtocolBroken, errors.SandboxLost) as broken:
+            case.known = case.known.failed(action, Kind.UNREACHABLE, str(broken), now())
+        except errors.OperatorError as fault:
+            case.known = case.known.failed(action, Kind.RETRYING, str(fault), now())
+        else:
+            case.known = case.known.did(action, now())
+
+    async def _forget(self, key: Key) -> None:
+        """A session is no more, or another one has its name."""
+        if case := self._cases.pop(key, None):
+            await case.give_up_errand()
+            for pod in case.known.greeted:
+                await self._ports.greeter.leave(pod)
+            self._ports.calls.forget(case.uid)
+        self._unindex(key)
+
+    async def _sweep(self) -> None:
+        """Wake the sessions whose calls did something."""
+        never, time = asyncio.Event(), self._ports.time
+        while True:
+            await time.wait(never, time.now() + SWEEP)
+            for key, case in self._cases.items():
+                if self._ports.calls.activity(case.uid) != case.seen:
+                    self._workers.touch(key)

@@ -1,0 +1,86 @@
+"""Operators as the tests run them: processes of their own, each for one namespace, that can be killed and started anew."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.contract.pod import Images
+from tests.kubectl import Kubectl
+
+READY_SECONDS = 30
+ENDS_SECONDS = 15
+
+
+@dataclass
+class Operator:
+    """An operator that leads in one namespace; `folder` keeps its log and what its calls wrote."""
+
+    kubectl: Kubectl
+    images: Images
+    folder: Path
+    settings: dict[str, str] = field(default_factory=dict)
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def log(self) -> Path:
+        """What all its lives said."""
+        return self.folder / "operator.log"
+
+    @property
+    def artifacts(self) -> Path:
+        """Where it keeps what its calls wrote."""
+        return self.folder / "artifacts"
+
+    def start(self) -> Operator:
+        """Start it, and wait until it leads."""
+        seen = self.log.stat().st_size if self.log.exists() else 0
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "toolcall_operator", "operator"],
+                env={**os.environ, **self.environment()},
+                stdout=log,
+                stderr=log,
+            )
+        deadline = time.monotonic() + READY_SECONDS
+        while "leading" not in self.log.read_text()[seen:]:
+            assert self.process.poll() is None, f"the operator ended: {self.log.read_text()[seen:]}"
+            assert time.monotonic() < deadline, f"the operator does not lead: {self.log.read_text()[seen:]}"
+            time.sleep(0.05)
+        return self
+
+    def environment(self) -> dict[str, str]:
+        """Its settings."""
+        namespace = self.kubectl.namespace
+        return {
+            "TOOLCALL_NAMESPACES": namespace,
+            "TOOLCALL_OPERATOR_NAMESPACE": namespace,
+            "TOOLCALL_SUPERVISOR_IMAGE": self.images.supervisor,
+            "TOOLCALL_ARTIFACTS": str(self.artifacts),
+            **self.settings,
+        }
+
+    def kill(self) -> None:
+        """End it as a crash does."""
+        self._signal(signal.SIGKILL)
+
+    def terminate(self) -> float:
+        """Tell it to end, as Kubernetes does; return how many seconds that took."""
+        began = time.monotonic()
+        self._signal(signal.SIGTERM)
+        return time.monotonic() - began
+
+    def stop(self) -> None:
+        """End it if it runs."""
+        if self.process and self.process.poll() is None:
+            self.terminate()
+
+    def _signal(self, number: signal.Signals) -> None:
+        assert self.process
+        self.process.send_signal(number)
+        self.process.wait(ENDS_SECONDS)

@@ -1,0 +1,178 @@
+"""Whether sessions can be made of a class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.unit.core import examples
+from toolcall_operator.api.sandbox import Mount
+from toolcall_operator.core import classes
+from toolcall_operator.core.classes import ClassReason, Judgement
+
+IMAGE = "registry/tools:1"
+MOUNT = {"name": "m", "mountPath": "/m", "source": {"configMapRef": {"name": "m"}}}
+DIGEST = f"sha256:{'0' * 64}"
+
+
+def judged(**spec: Any) -> Judgement:  # noqa: ANN401 (fields of a manifest)
+    """The judgement of a class with these fields."""
+    return classes.judged(examples.session_class(**{"image": IMAGE, **spec}))
+
+
+def test_an_ordinary_class_is_valid() -> None:
+    assert judged() == (True, ClassReason.VALID, "sessions can be made of it")
+
+
+def test_everything_that_a_pod_can_be_made_of_is_valid() -> None:
+    found = judged(
+        runtimeClassName="gvisor",
+        network={"mode": "allowlist"},
+        envDefaults={"GIT_DIR": "/workspace/.git", "PATH": "/bin", "TMPDIR": "/tmp/x"},  # noqa: S108 (in the sandbox)
+        mounts=[MOUNT, {**MOUNT, "name": "a", "mountPath": "/a", "format": "tarGz", "digest": DIGEST}],
+        privateVolumes=[{"name": "p", "mountPath": "/p"}],
+        writablePaths=["/w"],
+        sandbox={"kind": "pod", "warmPool": {"replicas": 0}},
+        allowedNamespaces={"matchLabels": {"team": "a"}},
+        pod={"labels": {"team": "a"}, "annotations": {"a": "b"}, "requests": {"cpu": "1"}, "nodeSelector": {"a": "b"}},
+    )
+
+    assert found.valid, found
+
+
+@pytest.mark.parametrize("image", ("", " "))
+def test_a_blank_image_is_refused_whatever_the_operator_has(image: str) -> None:
+    found = classes.judged(examples.session_class(image=image), IMAGE)
+
+    assert (found.valid, found.reason) == (False, ClassReason.INVALID_IMAGE)
+    assert found.message.startswith("spec.image is blank")
+
+
+def test_no_image_is_fine_where_the_operator_has_one() -> None:
+    assert classes.judged(examples.session_class(), IMAGE).valid
+    assert classes.judged(examples.session_class()).reason is ClassReason.INVALID_IMAGE
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason", "field"),
+    (
+        ({"tools": []}, ClassReason.INVALID_TOOL, "spec.tools is empty"),
+        ({"envDefaults": {"GITHUB_TOKEN": ""}}, ClassReason.INVALID_ENV_DEFAULTS, "spec.envDefaults.GITHUB_TOKEN"),
+        ({"envDefaults": {"A-B": ""}}, ClassReason.INVALID_ENV_DEFAULTS, "spec.envDefaults.A-B"),
+        ({"envDefaults": {"KUBERNETES_A": ""}}, ClassReason.INVALID_ENV_DEFAULTS, "spec.envDefaults.KUBERNETES_A"),
+        ({"envDefaults": {"TOOLCALL_A": ""}}, ClassReason.INVALID_ENV_DEFAULTS, "spec.envDefaults.TOOLCALL_A"),
+        ({"mounts": [{**MOUNT, "mountPath": "/work"}]}, ClassReason.INVALID_MOUNTS, "spec.mounts[m].mountPath"),
+        (
+            {"privateVolumes": [{"name": "p", "mountPath": "/tmp"}]},  # noqa: S108 (in the sandbox)
+            ClassReason.INVALID_PRIVATE_VOLUMES,
+            "spec.privateVolumes[p].mountPath",
+        ),
+        ({"writablePaths": ["/proc"]}, ClassReason.INVALID_WRITABLE_PATHS, "spec.writablePaths /proc"),
+        (
+            {"pod": {"labels": {"agentprimitives.authzed.com/session": "a"}}},
+            ClassReason.INVALID_SANDBOX,
+            'spec.pod.labels["agentprimitives.authzed.com/session"]',
+        ),
+        (
+            {"pod": {"annotations": {"agentprimitives.authzed.com/a": "a"}}},
+            ClassReason.INVALID_SANDBOX,
+            'spec.pod.annotations["agentprimitives.authzed.com/a"]',
+        ),
+        (
+            {"sandbox": {"warmPool": {"replicas": 3}}},
+            ClassReason.INVALID_WARM_POOL,
+            "spec.sandbox.warmPool.namespaces is empty",
+        ),
+        (
+            {"sandbox": {"warmPool": {"replicas": 3, "namespaces": ["a"]}}},
+            ClassReason.NOT_SUPPORTED,
+            "spec.sandbox.warmPool.replicas",
+        ),
+        (
+            {"network": {"mode": "allowlist", "allowedHosts": ["example.com"]}},
+            ClassReason.NOT_SUPPORTED,
+            "spec.network.allowedHosts",
+        ),
+        ({"toolspecs": [{"name": "t"}]}, ClassReason.NOT_SUPPORTED, "spec.toolspecs"),
+        ({"sandbox": {"config": {"a": 1}}}, ClassReason.NOT_SUPPORTED, "spec.sandbox.config"),
+        ({"redaction": "Off"}, ClassReason.NOT_SUPPORTED, "spec.redaction"),
+        ({"mounts": [{**MOUNT, "digest": DIGEST}]}, ClassReason.NOT_SUPPORTED, "spec.mounts[m].digest of a raw mount"),
+    ),
+)
+def test_what_is_wrong_is_told_by_its_reason_and_field(spec: dict[str, Any], reason: ClassReason, field: str) -> None:
+    found = judged(**spec)
+
+    assert (found.valid, found.reason) == (False, reason)
+    assert found.message.startswith(field)
+
+
+@pytest.mark.parametrize("name", ("cpu", "memory", "ephemeralStorage", "tmpSize", "workSize"))
+def test_an_amount_of_nothing_is_refused(name: str) -> None:
+    found = judged(resources={**examples.RESOURCES, name: "0"})
+
+    assert found == (False, ClassReason.INVALID_RESOURCE, f"spec.resources.{name} must be more than 0")
+
+
+def test_a_class_may_do_without_a_cache() -> None:
+    assert judged(resources={**examples.RESOURCES, "cacheSize": "0"}).valid
+
+
+@pytest.mark.parametrize(("name", "amount"), (("cpu", "1001m"), ("memory", "2Gi"), ("ephemeralStorage", "2Gi")))
+def test_nothing_is_set_aside_that_may_not_be_used(name: str, amount: str) -> None:
+    found = judged(pod={"requests": {name: amount}})
+
+    message = f"spec.pod.requests.{name} must be at most spec.resources.{name}"
+    assert found == (False, ClassReason.INVALID_RESOURCE, message)
+
+
+def test_a_class_can_except_names_that_look_like_secrets() -> None:
+    assert judged(envDefaults={"GITHUB_TOKEN": ""}, allowedEnvNames=["GITHUB_TOKEN"]).valid
+
+
+def test_every_objection_is_told_in_the_order_of_the_checks() -> None:
+    spec = examples.session_class(tools=[], envDefaults={"A-B": "", "API_KEY": ""}, redaction="Off").spec
+
+    assert [found.reason for found in classes.objections(spec)] == [
+        ClassReason.INVALID_IMAGE,
+        ClassReason.INVALID_TOOL,
+        ClassReason.INVALID_ENV_DEFAULTS,
+        ClassReason.INVALID_ENV_DEFAULTS,
+        ClassReason.NOT_SUPPORTED,
+    ]
+
+
+def test_no_value_of_a_variable_is_in_a_message() -> None:
+    assert "value-under-test" not in judged(envDefaults={"API_KEY": "value-under-test"}).message
+
+
+def test_a_message_about_a_name_without_end_still_says_what_is_wrong() -> None:
+    found = judged(envDefaults={"A-" * 2_000: ""})
+
+    assert "has a name that no process can be given" in found.message
+    assert len(found.message) < 1_024
+
+
+def test_without_checks_no_class_is_valid(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(classes, "CHECKS", ())
+
+    with pytest.raises(LookupError):
+        judged()
+
+
+@pytest.mark.parametrize(
+    ("mount", "reason"),
+    (
+        (MOUNT, ClassReason.VALID),
+        ({**MOUNT, "format": "tarGz", "digest": DIGEST}, ClassReason.VALID),
+        ({**MOUNT, "mountPath": "/usr/bin"}, ClassReason.INVALID_MOUNTS),
+        ({**MOUNT, "mountPath": "/of-class/x"}, ClassReason.INVALID_MOUNTS),
+        ({**MOUNT, "digest": DIGEST}, ClassReason.NOT_SUPPORTED),
+    ),
+)
+def test_mounts_of_a_session_are_judged_beside_its_class(mount: dict[str, Any], reason: ClassReason) -> None:
+    spec = examples.session_class(mounts=[{**MOUNT, "mountPath": "/of-class"}]).spec
+
+    found = classes.mounts_judged([Mount.model_validate(mount)], spec)
+
+    assert (found.valid, found.reason) == (reason is ClassReason.VALID, reason)

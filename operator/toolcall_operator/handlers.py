@@ -7,6 +7,7 @@ import logging
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import kopf
@@ -137,10 +138,19 @@ class Watches:
         raise Unavailable("the watches of the cluster have ended") from next(filter(None, causes), None)
 
     async def aclose(self) -> None:
-        """End them; what hangs is left behind."""
+        """End them, and what kopf left running in them; what hangs is left behind."""
         for task in self._tasks:
             task.cancel()
         await asyncio.wait(self._tasks, timeout=_STOP_SECONDS)
+        strays = [task for task in asyncio.all_tasks() if _is_kopfs(task)]
+        for task in strays:
+            task.cancel()
+        await asyncio.gather(*(asyncio.wait({task}, timeout=_STOP_SECONDS) for task in strays))
+
+
+def _is_kopfs(task: asyncio.Task[Any]) -> bool:
+    code = getattr(task.get_coro(), "cr_code", None)
+    return code is not None and Path(code.co_filename).is_relative_to(Path(kopf.__file__).parent)
 
 
 @asynccontextmanager

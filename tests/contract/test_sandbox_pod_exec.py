@@ -27,7 +27,6 @@ from toolcall_operator.adapters.cluster import config
 from toolcall_operator.adapters.cluster.client import Client
 from toolcall_operator.adapters.cluster.config import Credentials
 from toolcall_operator.adapters.sandbox import pods as pods_of_sessions
-from toolcall_operator.adapters.sandbox.link import Identity
 from toolcall_operator.adapters.sandbox.podlink import PodConnector
 from toolcall_operator.adapters.sandbox.pods import PodSandboxes
 from toolcall_operator.core.outcomes import Cause
@@ -48,11 +47,11 @@ class TestPodOverExec(SandboxSuite, ReattachSuite):
     DIFFERENCES: ClassVar = {
         "test_a_relative_command_is_found_on_the_path": "an image with no program but the test tool has no printf",
         "test_a_process_sees_nothing_of_our_environment": "a container is given HOSTNAME by its runtime",
-        "test_a_sandbox_that_restarted_says_so_and_starts_nothing": "a pod that ended is told to be gone, not restarted",
     }
     SPOILING: ClassVar = {
         "test_the_sandbox_knows_every_call_and_its_state": "it counts the calls of its sandbox",
         "test_an_older_leader_can_change_nothing_and_still_see": "it leaves a newer leader behind",
+        "test_a_sandbox_that_restarted_says_so_and_starts_nothing": "it ends the sandbox",
         "test_a_sandbox_that_is_told_to_end_says_why_its_calls_ended": "it ends the sandbox",
     }
 
@@ -105,17 +104,6 @@ async def test_a_pod_that_vanishes_is_gone(doomed: ExecHarness) -> None:
         doomed.cluster_pod.vanish()
 
         assert (await until_lost(execution)).reason == Reason.SANDBOX_GONE
-
-
-async def test_a_pod_of_the_same_name_is_not_the_same_sandbox(doomed: ExecHarness) -> None:
-    async with doomed.sandbox.start(doomed.call("ignore-term", "60s")) as execution:
-        await harness.ready(execution)
-        doomed.cluster_pod.restart()
-        lost = await until_lost(execution)
-
-    assert lost.reason == Reason.SANDBOX_GONE
-    async with doomed.other(Identity(pods.KEY, epoch=6)) as new:
-        assert await new.calls() == {}
 
 
 @pytest.fixture
@@ -185,7 +173,7 @@ async def test_a_right_to_exec_that_lacks_is_named(restricted: Kubectl, doomed: 
     pod = PodView.parse(restricted.get("pod", doomed.cluster_pod.name))
 
     async with acting(token) as client:
-        with pytest.raises(errors.Unavailable, match=r"no right to create pods/exec: .*powerless"):
+        with pytest.raises(errors.Unavailable, match=r"no right to exec pods/exec: .*powerless"):
             await PodConnector(client, pod).connect()
 
 

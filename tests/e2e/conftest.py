@@ -37,4 +37,5 @@ def operator(
     assert crds is None
     running = Operator(kubectl, images, tmp_path_factory.mktemp("operator")).start()
     yield running
+    running.clear()
     running.stop()

@@ -75,6 +75,10 @@ class Operator:
         self._signal(signal.SIGTERM)
         return time.monotonic() - began
 
+    def clear(self) -> None:
+        """Delete its sessions and calls while it can still let go of them: a namespace could not end otherwise."""
+        self.kubectl("delete", "toolcalls,spiceboxsessions", "--all", "--timeout=50s")
+
     def stop(self) -> None:
         """End it if it runs."""
         if self.process and self.process.poll() is None:

@@ -39,6 +39,8 @@ class FakeClient(Client):
         metadata = made["metadata"]
         self._version += 1
         metadata["resourceVersion"] = str(self._version)
+        if not metadata.get("finalizers"):
+            metadata.pop("finalizers", None)  # an empty list is not kept
         self.objects[resource.named(metadata["name"], metadata.get("namespace", ""))] = made
         return copy.deepcopy(made)
 
@@ -85,9 +87,7 @@ class FakeClient(Client):
         for operation in read:
             _apply(after, operation)
         _obey(before, after)
-        self._version += 1
-        after["metadata"]["resourceVersion"] = str(self._version)
-        self.objects[replace(address, subresource="")] = after
+        self.put(address.resource, after)
         if self.unheard:
             raise self.unheard.pop(0)
 

@@ -13,10 +13,10 @@ const (
 	// leftTasks is how many processes and threads must be left when a call starts: for the shims and the supervisor that are to end the call that took
 	// all others. Of a small group it is a quarter.
 	leftTasks = 64
-	// growth is how many a start adds in its first moments: the next spare shim has 8, a small tool that is a Go program 4.
-	growth = 12
-	// growing is how long these moments are; after them a call is seen for what it has.
-	growing = 250 * time.Millisecond
+	// growth is how many a start adds in its first moments: the next spare shim has 8, and a tool that is a Go program as many on a larger machine.
+	growth = 16
+	// growing is how long these moments are where many calls start at once; after them a call is seen for what it has.
+	growing = 500 * time.Millisecond
 	// roomWithin is how long a call waits for it: as a rule others were let in just before, and what they take is about to be known.
 	roomWithin = time.Second
 	// roomEvery is the pause between two looks.

@@ -213,7 +213,7 @@ func TestCallsThatAreStartedAtOnceAreRefusedBeforeALimitIsMetThatCannotBeSeen(t 
 	o.greet()
 	const many = 100
 	for n := range many {
-		o.ask(n+1, fmt.Sprintf("call-%d", n), "exec ./program threads 6 1us")
+		o.ask(n+1, fmt.Sprintf("call-%d", n), "exec ./program threads 2 1us")
 	}
 	started := 0
 	for range many {

@@ -64,6 +64,8 @@ type operator struct {
 	in     io.WriteCloser
 	frames *wire.Reader
 	errors *bytes.Buffer
+
+	greeting string // of serve
 }
 
 func run(t *testing.T, cmd *exec.Cmd) *operator {
@@ -103,10 +105,16 @@ func embedded(t *testing.T, dir string, more ...string) *operator {
 	return o
 }
 
-func (o *operator) greet() {
+// greet exchanges hellos; that of serve says all this, too.
+func (o *operator) greet(says ...string) {
 	o.t.Helper()
 	o.send(`{"type":"hello","versions":[1],"key":"%x","epoch":0,"client":"test"}`, theKey)
-	o.expect(`"bootID"`)
+	o.greeting = o.expect(`"bootID"`)
+	for _, text := range says {
+		if !strings.Contains(o.greeting, text) {
+			o.t.Fatalf("the greeting is %q, without %q", o.greeting, text)
+		}
+	}
 }
 
 func (o *operator) send(format string, args ...any) {

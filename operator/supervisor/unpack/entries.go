@@ -79,8 +79,8 @@ func (a *archive) folder(name string) error {
 
 // file writes a file anew: the last of those with one name stands.
 func (a *archive) file(name string, header *tar.Header, content io.Reader) error {
-	if a.left -= header.Size; a.left < 0 { // A sparse file is longer than its bytes in the archive are.
-		return tooMuch(a.most)
+	if err := a.room.take(&a.room.files, header.Size); err != nil {
+		return err
 	}
 	if err := a.clear(name); err != nil {
 		return err

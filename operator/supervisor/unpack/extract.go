@@ -12,22 +12,35 @@ import (
 // mostEntries bounds the files, folders and links of one archive.
 const mostEntries = 65536
 
-// archive is one that is being unpacked.
-type archive struct {
-	root       *os.Root
-	left, most int64 // bytes that may still be written, and in all
-	names      int   // entries that came
+// room is how many bytes all archives together may have, and have left: in their streams, and in their files, which may have holes.
+type room struct{ most, streams, files int64 }
+
+func newRoom(most int64) *room { return &room{most, most, most} }
+
+// take uses room up.
+func (r *room) take(left *int64, bytes int64) error {
+	if *left -= bytes; *left < 0 {
+		return fmt.Errorf("what is unpacked has more than %d bytes", r.most)
+	}
+	return nil
 }
 
-// extract unpacks a gzipped tar archive, of at most so many bytes when it is unpacked.
-func extract(file io.Reader, root *os.Root, most int64) error {
+// archive is one that is being unpacked.
+type archive struct {
+	root  *os.Root
+	room  *room
+	names int // entries that came
+}
+
+// extract unpacks a gzipped tar archive.
+func extract(file io.Reader, root *os.Root, room *room) error {
 	unzipped, err := gzip.NewReader(bufio.NewReader(file))
 	if err != nil {
 		return fmt.Errorf("it is not a gzip file: %w", err)
 	}
-	whole := &bounded{from: unzipped, left: most, most: most}
+	whole := &bounded{unzipped, room}
 	entries := tar.NewReader(whole)
-	a := &archive{root: root, left: most, most: most}
+	a := &archive{root: root, room: room}
 	for {
 		header, err := entries.Next()
 		if err == io.EOF {
@@ -43,21 +56,19 @@ func extract(file io.Reader, root *os.Root, most int64) error {
 	}
 }
 
-// bounded is a stream that breaks when it gets too long.
+// bounded is a stream that breaks when there is no room for it.
 type bounded struct {
-	from       io.Reader
-	left, most int64
+	from io.Reader
+	room *room
 }
 
 func (b *bounded) Read(p []byte) (int, error) {
-	n, err := b.from.Read(p[:min(int64(len(p)), b.left+1)])
-	if b.left -= int64(n); b.left < 0 {
-		return 0, tooMuch(b.most)
+	n, err := b.from.Read(p)
+	if over := b.room.take(&b.room.streams, int64(n)); over != nil {
+		return 0, over
 	}
 	return n, err
 }
-
-func tooMuch(most int64) error { return fmt.Errorf("it holds more than %d bytes", most) }
 
 // take makes what one header stands for.
 func (a *archive) take(header *tar.Header, content io.Reader) error {

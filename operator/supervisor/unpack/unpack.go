@@ -27,8 +27,9 @@ func Main(args []string) error {
 	if err != nil {
 		return err
 	}
+	room := newRoom(most)
 	for _, j := range jobs {
-		if err := j.do(most); err != nil {
+		if err := j.do(room); err != nil {
 			return fmt.Errorf("%s to %s: %w", j.file, j.folder, err)
 		}
 	}
@@ -37,7 +38,7 @@ func Main(args []string) error {
 
 func parse(args []string) (jobs []job, most int64, err error) {
 	flags := flag.NewFlagSet("supervisor unpack [FLAGS] FILE DIGEST|- DIR [FILE DIGEST|- DIR …]", flag.ContinueOnError)
-	flags.Int64Var(&most, "bytes", 1<<30, "`BYTES` that one archive may hold when it is unpacked, its own headers among them")
+	flags.Int64Var(&most, "bytes", 1<<30, "`BYTES` that all archives together may hold when they are unpacked, their headers among them")
 	if err := usage.Parse(flags, args); err != nil {
 		return nil, 0, err
 	}
@@ -76,7 +77,7 @@ func isDigest(text string) bool {
 }
 
 // do checks the archive before anything is written.
-func (j job) do(most int64) error {
+func (j job) do(room *room) error {
 	file, err := os.Open(j.file)
 	if err != nil {
 		return err
@@ -85,7 +86,7 @@ func (j job) do(most int64) error {
 	if err := j.compare(file); err != nil {
 		return err
 	}
-	return into(j.folder, func(root *os.Root) error { return extract(file, root, most) })
+	return into(j.folder, func(root *os.Root) error { return extract(file, root, room) })
 }
 
 // compare compares the digests, and goes back to the beginning of the file.

@@ -229,6 +229,15 @@ func TestOfTwoFilesWithOneNameTheLaterStands(t *testing.T) {
 	}
 }
 
+func TestTheBytesOfAllArchivesCountTogether(t *testing.T) {
+	content := zipped(t, file("a", strings.Repeat("x", 20000)))
+	one, other := placed(t, content), placed(t, content)
+	err := Main([]string{"--bytes", "30000", one.archive, noDigest, one.folder, other.archive, noDigest, other.folder})
+	if err == nil || !strings.Contains(err.Error(), other.archive) || !strings.Contains(err.Error(), "30000 bytes") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestTooMuchIsRefused(t *testing.T) {
 	many := make([]entry, mostEntries+1)
 	for i := range many {

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 
 from toolcall_operator.core import (
-    conditions,
     sessionbinding,
     sessionchores,
     sessionend,
@@ -15,7 +14,6 @@ from toolcall_operator.core import (
     sessionstatus,
 )
 from toolcall_operator.core.sessionactions import Action, Deed, Errand, Rest, Show
-from toolcall_operator.core.sessionstatus import SessionCondition
 from toolcall_operator.core.sessionview import SessionView
 
 CACHE_LAG = timedelta(seconds=5)
@@ -63,11 +61,11 @@ def _not_before(wish: Action, view: SessionView, now: datetime) -> datetime | No
 
 
 def _told(found: tuple[Action, ...], view: SessionView, now: datetime) -> Iterator[Action]:
-    """The wishes, and before them the trouble that a session which cannot run calls has with the first of them."""
+    """The wishes, and before them the trouble there is with the first of them, if it is not shown yet."""
     trouble = view.known.troubles.get(type(found[0]))
     if trouble and trouble.is_worth_telling(now) and not isinstance(found[0], Show):
         shown = sessionstatus.troubled(view.session, trouble, now)
-        if shown != view.status and not conditions.is_true(view.status.conditions, SessionCondition.READY):
+        if shown != view.status:
             yield Show(shown)
     yield from found
 

@@ -133,7 +133,9 @@ def lost(session: SpiceboxSession, reason: SessionReason, message: str, now: dat
 
 
 def troubled(session: SpiceboxSession, trouble: Trouble, now: datetime) -> SpiceboxSessionStatus:
-    """Something of ours, or of the cluster's, stands in the way of what is to be done next."""
+    """Something of ours, or of the cluster's, stands in the way of a sandbox; one that is ready is not disturbed."""
+    if conditions.is_true(_status(session).conditions, SessionCondition.READY):
+        return _status(session)
     look = _look(session, now)
     return _with(session, [look.condition(SessionCondition.PROGRESSING, trouble.kind, trouble.message, holds=True)])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from collections.abc import Set as AbstractSet
 from datetime import timedelta
+from functools import cache
 
 from toolcall_operator.api.base import Model
 
@@ -85,6 +86,11 @@ def _beyond(model: Model, path: str, fine: AbstractSet[str]) -> Iterator[str]:
             continue
         if isinstance(value, Model):
             yield from _beyond(value, below, fine)
-        elif value != field.get_default(call_default_factory=True) and (value not in _EMPTY or below in _EMPTY_ASKS):
+        elif value != _default(type(model), name) and (value not in _EMPTY or below in _EMPTY_ASKS):
             # What has to be written wherever its section is names the section: that one was chosen.
             yield path if field.is_required() else below
+
+
+@cache
+def _default(model: type[Model], name: str) -> object:
+    return model.model_fields[name].get_default(call_default_factory=True)

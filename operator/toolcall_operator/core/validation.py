@@ -170,9 +170,7 @@ class _Target(NamedTuple):
 
 def _target(call: ToolCall, world: World) -> _Target | None:
     """What the call names, if all of it is there."""
-    session, session_class = world.session, world.session_class
-    tools = session_class.spec.tools if session_class else ()
-    tool = next((tool for tool in tools if tool.name == call.spec.tool), None)
+    session, session_class, tool = world.session, world.session_class, world.tools.get(call.spec.tool)
     if session is None or session_class is None or tool is None:
         return None
     return _Target(session, session_class, tool)
@@ -185,15 +183,9 @@ def _refused(reason: Reason, path: str, words: str) -> Refused:
 
 def _unsupported(call: ToolCall, world: World) -> Iterator[str]:
     """The fields nobody would carry out, of the call, its tool, its class and its session."""
-    if target := _target(call, world):
-        of_class = f"SpiceboxClass {target.session_class.metadata.name} spec"
-        for where, kind, model in (
-            ("spec", "ToolCall spec", call.spec),
-            (f"{of_class}.tools[{target.tool.name}]", "SpiceboxClass spec.tools[]", target.tool),
-            (of_class, "SpiceboxClass spec", target.session_class.spec),
-            (f"SpiceboxSession {target.session.metadata.name} spec", "SpiceboxSession spec", target.session.spec),
-        ):
-            yield from (where + below for below in support.unsupported(model, kind, world.lacking))
+    if _target(call, world):
+        yield from ("spec" + below for below in support.unsupported(call.spec, "ToolCall spec", world.lacking))
+        yield from world.unsupported[call.spec.tool]
 
 
 def _too_long(path: str, items: Sequence[str]) -> Iterator[Refused]:

@@ -39,7 +39,7 @@ async def prepare(record: Record, ports: Ports, held: AsyncExitStack) -> Ready |
         if isinstance(plan, Refused):
             return plan
         await turn(record, plan, ports, held)
-        return await retried(partial(enter, record, ports, held), record, ports)
+        return await retried(partial(enter, plan, record, ports, held), record, ports)
     except (Unavailable, ProtocolBroken, Rejected) as lasting:
         return fault(record, str(lasting))
 
@@ -130,13 +130,14 @@ async def show(record: Record, what: Waiting, message: str, ports: Ports) -> Non
         await record.write(status.waiting(record.call, what, message, ports.now()))
 
 
-async def enter(record: Record, ports: Ports, held: AsyncExitStack) -> Ready | Refused:
-    """The sandbox the call runs in, kept open as long as `held`; what was decided may have changed in the meantime.
+async def enter(plan: Plan, record: Record, ports: Ports, held: AsyncExitStack) -> Ready | Refused:
+    """The sandbox the call runs in, kept open as long as `held`; where the world has moved on, it is decided anew.
 
     Raises:
-        Unavailable: there is none now.
+        Unavailable: there is no sandbox now.
     """
-    found = validation.plan(record.call, await ports.cluster.observe(record.call))
+    world = await ports.cluster.observe(record.call)
+    found: Plan | Refused | Wait = plan if world.session is plan.session else validation.plan(record.call, world)
     if isinstance(found, Wait):
         raise Unavailable(found.refusal.message)
     if isinstance(found, Refused):

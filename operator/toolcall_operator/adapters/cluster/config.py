@@ -123,7 +123,7 @@ class Kubeconfig:
     async def load(self, before: Credentials | None = None) -> Credentials:
         """Read the files anew, and run what they tell to run for credentials; see `Source.load`."""
         configuration = _blank()
-        if not any(Path(path).expanduser().exists() for path in self.paths.split(os.pathsep) if path):
+        if not _any_exists(self.paths):
             raise errors.Unavailable(f"there is no kubeconfig at {errors.foreign(self.paths)}")
         try:
             async with asyncio.timeout(_PLUGIN_SECONDS):
@@ -151,6 +151,10 @@ def source(kubeconfig: str, context: str, environ: Mapping[str, str]) -> Source:
     if environ.get("KUBERNETES_SERVICE_HOST") and not context:
         return ServiceAccount(environ)
     return Kubeconfig(str(Path.home() / ".kube" / "config"), context)
+
+
+def _any_exists(paths: str) -> bool:
+    return any(Path(path).expanduser().exists() for path in paths.split(os.pathsep) if path)
 
 
 def _blank() -> Configuration:

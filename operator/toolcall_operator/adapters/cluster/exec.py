@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -118,10 +119,8 @@ class ExecStream:
         """End the stream, with which the program's standard input ends; nothing is raised, and twice is once."""
         self._sending.cancel()
         self._give_up()
-        try:
+        with suppress(OSError, aiohttp.ClientError, TimeoutError):  # It is closed all the same.
             await self._socket.close()
-        except (OSError, aiohttp.ClientError, TimeoutError):
-            pass  # It is closed all the same.
 
     def _take(self, message: bytes) -> None:
         channel = message[0] if message else _CLOSED

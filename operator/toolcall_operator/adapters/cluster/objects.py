@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -47,10 +47,6 @@ class KubernetesObjects:
     def session(self, key: Key) -> SpiceboxSession | None:
         """The session with this namespace and name, if it is there and can be read."""
         return self._caches.sessions.get(key)
-
-    def sessions(self) -> Iterable[SpiceboxSession]:
-        """Every session that can be read."""
-        return list(self._caches.sessions.values())
 
     def session_class(self, name: str) -> SpiceboxClass | None:
         """The class of this name, if it is there and can be read."""

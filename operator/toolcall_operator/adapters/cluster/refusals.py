@@ -47,19 +47,27 @@ def error(verb: str, address: Address, refusal: Refusal) -> errors.OperatorError
     else's newer word, but to a patch, which the API server could not place among other writes in time. A write that is
     forbidden is so by a right that lacks, which may be given, or by a rule (quota, Pod Security) that it breaks.
     """
+    kind, words = _meaning(verb, address, refusal)
     said = f": {errors.foreign(refusal.message)}" if refusal.message else ""
+    return kind(f"{words}{said}")
+
+
+def _meaning(verb: str, address: Address, refusal: Refusal) -> tuple[type[errors.OperatorError], str]:
+    cannot = f"cannot {verb} {address}"
+    known: tuple[type[errors.OperatorError], str]
     match refusal.status:
         case 401:
-            return errors.Unavailable(f"the API server does not know us, and we cannot {verb} {address.what}{said}")
+            known = errors.Unavailable, f"the API server does not know us, and we cannot {verb} {address.what}"
         case 403 if verb not in _WRITES or _NO_RIGHT.search(refusal.message):
-            return errors.Unavailable(f"we have no right to {verb} {address.what}{said}")
+            known = errors.Unavailable, f"we have no right to {verb} {address.what}"
         case 404 if refusal.about:
-            return errors.Gone(f"{address} is not there{said}")
+            known = errors.Gone, f"{address} is not there"
         case 409 if verb != "patch":
-            return errors.Superseded(f"cannot {verb} {address}{said}")
+            known = errors.Superseded, cannot
         case 500 if any(words in refusal.message for words in _TOO_LARGE):
-            return errors.Rejected(f"cannot {verb} {address}{said}")
+            known = errors.Rejected, cannot
         case 400 | 403 | 405 | 406 | 413 | 415 | 422:
-            return errors.Rejected(f"cannot {verb} {address}{said}")
+            known = errors.Rejected, cannot
         case status:
-            return errors.Unavailable(f"cannot {verb} {address} now, HTTP {status}{said}")
+            known = errors.Unavailable, f"{cannot} now, HTTP {status}"
+    return known

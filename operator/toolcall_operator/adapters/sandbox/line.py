@@ -18,8 +18,8 @@ class Patience:
     """How long things are waited for, in seconds.
 
     `retention` must be the supervisor's: how long it keeps an ended call for somebody to ask. `request` is what may
-    pass before a request that was not answered fails, `opening` before a hello was answered. The pauses between attempts to connect are drawn from 0 to
-    `first_pause`, which doubles up to `longest_pause`.
+    pass before a request that was not answered fails, `opening` before a hello was answered. The pauses
+    between attempts to connect are drawn from 0 to `first_pause`, which doubles up to `longest_pause`.
     """
 
     ping: float = 10.0

@@ -1,4 +1,4 @@
-"""Links to the supervisor of a pod, each an exec of its `connect`; a pod that is no more is told from one out of reach."""
+"""Links to the supervisor of a pod, each an exec of `connect`; a pod that is no more is told from one out of reach."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class PodConnector:
         return Link(stream, stream, stream.close, explain)
 
     async def _judged(self, trouble: errors.Unavailable) -> errors.OperatorError:
-        """What `trouble` with the pod means, now that the API server is asked about it: that it is no more, or itself."""
+        """What `trouble` with the pod means, once the API server was asked: that the pod is no more, or just that."""
         try:
             pod = PodView.parse(await self._client.get(self._address))
         except errors.Gone:

@@ -56,7 +56,7 @@ class PodSandboxes:
     under another is not used again.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what it finds pods with, what it shows them, and how long it waits for them
         self,
         connector: Callable[[PodView], Connector],
         newest: Callable[[SpiceboxSession], PodView | None],

@@ -1,0 +1,246 @@
+"""What the session controller reads and writes; an object of the same name with another UID is never touched."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.fakes.apiserver import FakeClient
+from tests.fakes.wakes import FakeWakes
+from tests.unit.adapters.cluster import manifests
+from tests.unit.adapters.cluster.manifests import NAMESPACE, SESSION_UID
+from tests.unit.core.examples import NOW
+from toolcall_operator.adapters.cluster.caches import Caches
+from toolcall_operator.adapters.cluster.events import Events
+from toolcall_operator.adapters.cluster.objects import KubernetesObjects
+from toolcall_operator.adapters.cluster.resources import (
+    CLASSES,
+    CONFIG_MAPS,
+    NAMESPACES,
+    NETWORK_POLICIES,
+    PODS,
+    SESSIONS,
+    TOOLCALLS,
+)
+from toolcall_operator.api.spiceboxclass import SpiceboxClassStatus
+from toolcall_operator.api.spiceboxsession import FINALIZER, SpiceboxSession, SpiceboxSessionStatus
+from toolcall_operator.errors import Gone, Rejected, Unavailable
+from toolcall_operator.sessionports import SessionCluster
+
+KEY = (NAMESPACE, "work")
+SESSION, POD = SESSIONS.named("work", NAMESPACE), PODS.named("work-pod", NAMESPACE)
+READY = SpiceboxSessionStatus(pod_name="work-pod", restarts=0)
+
+
+class Place:
+    """A fake API server with a session, its class and its pod, which the caches know."""
+
+    def __init__(self) -> None:
+        self.client = FakeClient(
+            (SESSIONS, manifests.session()), (CLASSES, manifests.session_class()), (PODS, manifests.pod())
+        )
+        self.caches = Caches(FakeWakes())
+        for manifest in self.client.objects.values():
+            self.caches.put(manifest)
+        self.events = Events(self.client, "me", lambda: NOW)
+        self.objects: SessionCluster = KubernetesObjects(self.client, self.caches, self.events)
+
+    @property
+    def session(self) -> SpiceboxSession:
+        """The session, as the caches have it."""
+        return self.caches.sessions[KEY]
+
+
+def policy(owner: str = SESSION_UID) -> dict[str, Any]:
+    """A NetworkPolicy of the session."""
+    made = {**manifests.pod("work-sandbox", owner=owner), "kind": "NetworkPolicy"}
+    return {**made, "apiVersion": "networking.k8s.io/v1"}
+
+
+# Reading --------------------------------------------------------------------------------------------------------------
+def test_what_the_watches_told_is_read_without_asking() -> None:
+    place = Place()
+
+    session = place.objects.session(KEY)
+
+    assert session is not None
+    assert place.objects.session_class("plain") is place.caches.classes["plain"]
+    assert [pod.name for pod in place.objects.pods(session)] == ["work-pod"]
+    assert place.objects.session((NAMESPACE, "another")) is None
+    assert place.objects.session_class("another") is None
+    assert place.client.asked == []
+
+
+async def test_a_class_is_asked_for_as_it_is_now() -> None:
+    place = Place()
+    place.client.put(CLASSES, manifests.session_class("fresh"))
+
+    fresh = await place.objects.live_class("fresh")
+
+    assert fresh is not None
+    assert fresh.metadata.name == "fresh"
+    assert await place.objects.live_class("none") is None
+
+
+async def test_a_class_that_cannot_be_read_names_the_field() -> None:
+    place = Place()
+    place.client.put(CLASSES, manifests.session_class("bad", image=1))
+
+    with pytest.raises(Rejected, match=r"spec\.image"):
+        await place.objects.live_class("bad")
+
+
+async def test_every_call_of_a_namespace_is_told_with_whether_it_has_ended() -> None:
+    place = Place()
+    place.client.put(TOOLCALLS, manifests.call("runs"))
+    place.client.put(TOOLCALLS, manifests.call("ended", status={"finished": True}))
+    place.client.put(TOOLCALLS, manifests.call("elsewhere", namespace="other"))
+
+    assert await place.objects.live_calls(NAMESPACE) == {"uid-runs": False, "uid-ended": True}
+
+
+async def test_namespaces_and_config_maps_are_asked_for() -> None:
+    place = Place()
+    place.client.put(NAMESPACES, {"metadata": {"name": NAMESPACE, "labels": {"team": "a"}}})
+    place.client.put(CONFIG_MAPS, {"metadata": {"name": "files", "namespace": NAMESPACE}, "data": {"a": "b"}})
+
+    found = await place.objects.config_map(NAMESPACE, "files")
+
+    assert await place.objects.namespace_labels(NAMESPACE) == {"team": "a"}
+    assert await place.objects.namespace_labels("none") == {}
+    assert found is not None
+    assert found["data"] == {"a": "b"}
+    assert await place.objects.config_map(NAMESPACE, "none") is None
+
+
+# Reporting ------------------------------------------------------------------------------------------------------------
+async def test_the_status_of_a_session_is_kept_and_known_at_once() -> None:
+    place = Place()
+
+    reported = await place.objects.report_session(place.session, READY)
+
+    assert place.client.objects[SESSION]["status"] == READY.to_manifest()
+    assert place.session is reported
+    assert reported.status == READY
+
+
+async def test_the_status_of_a_class_is_kept() -> None:
+    place = Place()
+
+    await place.objects.report_class(place.caches.classes["plain"], SpiceboxClassStatus(observed_generation=3))
+
+    assert place.client.objects[CLASSES.named("plain")]["status"] == {"observedGeneration": 3}
+
+
+async def test_a_session_that_was_made_anew_does_not_get_the_status_of_the_old_one() -> None:
+    place = Place()
+    place.client.put(SESSIONS, manifests.session(uid="another"))
+
+    with pytest.raises(Gone, match="another one"):
+        await place.objects.report_session(place.session, READY)
+
+    assert "status" not in place.client.objects[SESSION]
+
+
+async def test_a_status_that_is_refused_is_rejected() -> None:
+    place = Place()
+    place.client.refusals["patch"] = Rejected("status.podName is not valid")
+
+    with pytest.raises(Rejected, match="podName"):
+        await place.objects.report_session(place.session, READY)
+
+
+async def test_a_session_is_held_and_released() -> None:
+    place = Place()
+
+    await place.objects.hold_session(place.session)
+    held = place.client.objects[SESSION]["metadata"]["finalizers"]
+    await place.objects.release_session(place.session)
+
+    assert held == [FINALIZER]
+    assert "finalizers" not in place.client.objects[SESSION]["metadata"]
+
+
+# Making and deleting --------------------------------------------------------------------------------------------------
+async def test_a_policy_is_made_and_making_it_again_is_fine() -> None:
+    place = Place()
+
+    await place.objects.create(policy())
+    await place.objects.create(policy())
+
+    assert NETWORK_POLICIES.named("work-sandbox", NAMESPACE) in place.client.objects
+
+
+async def test_what_belongs_to_somebody_else_is_not_taken_for_ours() -> None:
+    place = Place()
+    place.client.put(NETWORK_POLICIES, policy(owner="another"))
+
+    with pytest.raises(Rejected, match="belongs to somebody else"):
+        await place.objects.create(policy())
+
+
+async def test_what_nobody_controls_is_not_ours_either() -> None:
+    place = Place()
+    unowned = policy()
+    unowned["metadata"]["ownerReferences"] = []
+    place.client.put(NETWORK_POLICIES, unowned)
+
+    with pytest.raises(Rejected, match="belongs to somebody else"):
+        await place.objects.create(policy())
+
+
+async def test_a_quota_that_is_used_up_is_told_in_its_own_words() -> None:
+    place = Place()
+    place.client.refusals["create"] = Rejected("cannot create pods agents/work-pod-2: exceeded quota: small")
+
+    with pytest.raises(Rejected, match="exceeded quota: small"):
+        await place.objects.create(manifests.pod("work-pod-2"))
+
+
+async def test_a_pod_is_deleted_by_its_uid() -> None:
+    place = Place()
+    pod = place.caches.pods[NAMESPACE, "work-pod"]
+
+    await place.objects.delete_pod(pod, grace=0)
+    await place.objects.delete_pod(pod)
+
+    assert POD not in place.client.objects
+
+
+async def test_another_pod_of_the_same_name_is_neither_deleted_nor_annotated() -> None:
+    place = Place()
+    pod = place.caches.pods[NAMESPACE, "work-pod"]
+    place.client.put(PODS, manifests.pod(uid="another"))
+
+    await place.objects.delete_pod(pod)
+    await place.objects.annotate_pod(pod, {"a": "b"})
+
+    assert "annotations" not in place.client.objects[POD]["metadata"]
+
+
+async def test_annotations_of_a_pod_are_set_and_taken_away() -> None:
+    place = Place()
+    pod = place.caches.pods[NAMESPACE, "work-pod"]
+
+    await place.objects.annotate_pod(pod, {"busy": "true", "other": "1"})
+    await place.objects.annotate_pod(pod, {"busy": None})
+
+    assert place.client.objects[POD]["metadata"]["annotations"] == {"other": "1"}
+
+
+async def test_a_session_is_deleted_by_its_uid() -> None:
+    place = Place()
+
+    await place.objects.delete_session(place.session)
+    await place.objects.delete_session(place.session)
+
+    assert SESSION not in place.client.objects
+
+
+async def test_what_cannot_be_asked_now_is_unavailable() -> None:
+    place = Place()
+    place.client.troubles.append(Unavailable("not now"))
+
+    with pytest.raises(Unavailable):
+        await place.objects.delete_session(place.session)

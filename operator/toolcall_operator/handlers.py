@@ -148,9 +148,15 @@ class Watches:
         await asyncio.gather(*(asyncio.wait({task}, timeout=_STOP_SECONDS) for task in strays))
 
 
-def _is_kopfs(task: asyncio.Task[Any]) -> bool:
-    code = getattr(task.get_coro(), "cr_code", None)
+def _is_kopfs(task: object) -> bool:
+    code = getattr(task.get_coro(), "cr_code", None) if isinstance(task, asyncio.Task) else None
     return code is not None and Path(code.co_filename).is_relative_to(Path(kopf.__file__).parent)
+
+
+def _unretrieved(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """What nobody asked a task for, asyncio logs; of watches that end together, kopf asks the first one only."""
+    if not _is_kopfs(context.get("future")):
+        loop.default_exception_handler(context)
 
 
 @asynccontextmanager
@@ -160,6 +166,7 @@ async def watching(intake: Intake, namespaces: Sequence[str] = ()) -> AsyncItera
     kopf takes the signals SIGINT and SIGTERM as it starts: handlers of one's own are to be set within the context.
     """
     quieten()
+    asyncio.get_running_loop().set_exception_handler(_unretrieved)
     watches = Watches(
         await kopf.spawn_tasks(
             registry=registry(intake),

@@ -17,14 +17,14 @@ import stamina
 
 from toolcall_operator import bootstrap, errors
 from toolcall_operator.adapters.artifacts import StoreArtifacts
-from toolcall_operator.adapters.cluster import operatorkey, resync
+from toolcall_operator.adapters.cluster import apiserver, operatorkey, resync
+from toolcall_operator.adapters.cluster.apiserver import Whereabouts
 from toolcall_operator.adapters.cluster.caches import Caches
 from toolcall_operator.adapters.cluster.calls import KubernetesCluster
 from toolcall_operator.adapters.cluster.client import Client
 from toolcall_operator.adapters.cluster.departures import Departures
 from toolcall_operator.adapters.cluster.events import Events
 from toolcall_operator.adapters.cluster.objects import KubernetesObjects
-from toolcall_operator.adapters.cluster.resources import SERVICES
 from toolcall_operator.adapters.cluster.unfinished import Unread
 from toolcall_operator.adapters.cluster.wakes import Asleep
 from toolcall_operator.adapters.sandbox import pods
@@ -62,7 +62,7 @@ class Site:
     namespace: str
     identity: str
     operator_key: bytes = field(repr=False)
-    blocked: tuple[str, ...] = ()
+    api_server: Whereabouts
 
     @classmethod
     async def open(cls, settings: OperatorSettings, client: Client) -> Site:
@@ -82,7 +82,7 @@ class Site:
             namespace=namespace,
             identity=f"{platform.node()}/{os.getpid()}",
             operator_key=await operatorkey.load_or_create(client, namespace),
-            blocked=await _blocked(client) if settings.enforce_network else (),
+            api_server=await apiserver.whereabouts(client),
         )
 
     def sandboxes(self) -> SandboxSettings:
@@ -93,8 +93,8 @@ class Site:
             tasks=self.settings.pod_tasks,
             spool_bytes=self.settings.spool_size,
             enforce_network=self.settings.enforce_network,
-            blocked=self.blocked,
-            internal_ranges=(*INTERNAL_RANGES, *self.settings.internal_ranges),
+            blocked=(self.api_server.service, METADATA_SERVICE),
+            internal_ranges=(*INTERNAL_RANGES, *self.api_server.endpoints, *self.settings.internal_ranges),
         )
 
 
@@ -215,12 +215,6 @@ def _newest(caches: Caches, session: SpiceboxSession) -> PodView | None:
     """The pod in which a session's calls run now."""
     running = [pod for pod in caches.pods_of(session.metadata.uid) if podstates.state(pod).phase is PodPhase.RUNNING]
     return max(running, key=lambda pod: (pod.created_at or _LONG_AGO, pod.name), default=None)
-
-
-async def _blocked(client: Client) -> tuple[str, ...]:
-    """What no sandbox may reach: the API server by its Service, and the metadata service of clouds."""
-    spec = (await client.get(SERVICES.named("kubernetes", "default"))).get("spec") or {}
-    return (f"{spec['clusterIP']}:{spec['ports'][0]['port']}", METADATA_SERVICE)
 
 
 def _url(artifacts: str) -> str:

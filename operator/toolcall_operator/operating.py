@@ -72,13 +72,14 @@ async def first_of(ended: Coroutine[None, None, object], *work: Coroutine[None, 
                 )
         return STOPPED if ending.done() else UNFIT
     finally:
-        for task in (ending, *working):
+        ending.cancel()
+        for task in working:
             task.cancel()
         await asyncio.gather(ending, *working, return_exceptions=True)
 
 
 async def lead(site: Site) -> None:
-    """Wait for the lead, then carry calls until it is lost; what runs by then goes on, and the next leader takes it over.
+    """Wait for the lead, then carry calls until it is lost; what runs by then goes on; the next leader takes it over.
 
     Raises:
         Unavailable: the lead was lost.

@@ -157,7 +157,7 @@ async def test_a_call_that_ends_here_leaves_unasked_and_is_not_gone(place: Place
         reported = await place.cluster.report(call, claimed())
         await place.cluster.report(reported, ended(reported))
         await soon(lambda: call.metadata.uid not in place.caches.calls)
-        await soon(lambda: not place.caches.unfinished.settling)
+        await soon(lambda: not place.caches.unfinished.is_settling(call.metadata.uid))
 
     assert f"gone {call.metadata.uid}" not in place.wakes.woken
     assert (await place.stored(call.metadata.name))["status"]["finished"] is True

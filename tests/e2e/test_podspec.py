@@ -97,14 +97,18 @@ class Place:
     @asynccontextmanager
     async def sandbox(self) -> AsyncIterator[SupervisedSandbox]:
         """Its supervisor, once it answers."""
-        opened: SupervisedSandbox | None = None
-        while opened is None:
-            try:
-                opened = await SupervisedSandbox.open(self, OURS, Patience())
-            except errors.Unavailable:
-                await asyncio.sleep(0.1)
+        assert self.until(PodPhase.RUNNING) == PodState(PodPhase.RUNNING)
+        async with asyncio.timeout(50):
+            opened = await self._opened()
         yield opened
         await opened.close()
+
+    async def _opened(self) -> SupervisedSandbox:
+        while True:
+            try:
+                return await SupervisedSandbox.open(self, OURS, Patience())
+            except errors.Unavailable:
+                await asyncio.sleep(0.1)
 
 
 def made(
@@ -159,7 +163,6 @@ async def test_a_restricted_namespace_takes_the_pod_and_its_supervisor_answers_o
 ) -> None:
     place = made(restricted, settings, "plain")
 
-    assert place.until(PodPhase.RUNNING) == PodState(PodPhase.RUNNING)
     async with place.sandbox() as sandbox:
         hello = sandbox.hello
     assert hello.network == "Blocked"
@@ -245,7 +248,7 @@ def server(kubectl: Kubectl) -> str:
 
 def soon(holds: Callable[[], bool]) -> bool:
     """Whether something comes true in time."""
-    end = time.monotonic() + 15
+    end = time.monotonic() + 10
     while not holds():
         if time.monotonic() > end:
             return False
@@ -253,45 +256,56 @@ def soon(holds: Callable[[], bool]) -> bool:
     return True
 
 
-def reaches(place: Place, address: str) -> bool:
+def fetch(address: str) -> tuple[str, ...]:
     # `wget -T` is not used: Debian 12's busybox crashes on it.
-    return place.run("timeout", "2", "wget", "-q", "-O", "-", f"http://{address}") == "welcome"
+    return "timeout", "2", "wget", "-q", "-O", "-", f"http://{address}"
 
 
-def resolves(place: Place) -> bool:
-    return "Name:" in place.run("timeout", "3", "nslookup", "kubernetes.default.svc.cluster.local")
+def shut_off(place: Place, server: str) -> Place:
+    """A sandbox whose policy is in force: none lets port 8080 be reached."""
+    assert place.until(PodPhase.RUNNING) == PodState(PodPhase.RUNNING)
+    assert soon(lambda: place.run(*fetch(f"{server}:8080")) != "welcome")
+    return place
 
 
 def reached(place: Place, server: str) -> dict[str, bool]:
-    """What a sandbox reaches, once it is under its policy: no sandbox reaches port 8080 then."""
-    place.until(PodPhase.RUNNING)
-    assert soon(lambda: not reaches(place, f"{server}:8080"))
-    return {"name server": resolves(place), "web": reaches(place, f"{server}:80")}
+    """What a running sandbox reaches, and whether it is reached."""
+    assert place.run("sh", "-c", "echo welcome >/tmp/index.html; httpd -p 8080 -h /tmp; echo up") == "up"
+    address = place.kubectl.get("pod", place.name)["status"]["podIP"]
+    from_server = place.kubectl.attempt("exec", "server", "--", *fetch(f"{address}:8080")).stdout.strip()
+    return {
+        "resolves names": "Name:" in place.run("timeout", "3", "nslookup", "kubernetes.default.svc.cluster.local"),
+        "reaches the web": place.run(*fetch(f"{server}:80")) == "welcome",
+        "is reached": from_server == "welcome",
+    }
 
 
-def test_a_sandbox_without_policy_reaches_everything(
+def test_a_sandbox_without_policy_reaches_everything_and_is_reached(
     restricted: Kubectl, settings: SandboxSettings, server: str
 ) -> None:
     place = made(restricted, replace(settings, enforce_network=False), "open")
 
-    place.until(PodPhase.RUNNING)
-    assert reaches(place, f"{server}:8080")
-    assert reaches(place, f"{server}:80")
-    assert resolves(place)
+    assert place.until(PodPhase.RUNNING) == PodState(PodPhase.RUNNING)
+    assert place.run(*fetch(f"{server}:8080")) == "welcome"
+    assert reached(place, server) == {"resolves names": True, "reaches the web": True, "is reached": True}
 
 
-def test_a_sandbox_with_mode_none_reaches_nothing(restricted: Kubectl, settings: SandboxSettings, server: str) -> None:
-    place = made(restricted, settings, "shut")
-
-    assert reached(place, server) == {"name server": False, "web": False}
-
-
-def test_a_sandbox_with_an_allowlist_resolves_names_and_reaches_nothing_inside(
+def test_a_sandbox_with_mode_none_reaches_nothing_and_is_not_reached(
     restricted: Kubectl, settings: SandboxSettings, server: str
 ) -> None:
-    place = made(restricted, settings, "inside", network={"mode": "allowlist"})
+    place = shut_off(made(restricted, settings, "shut"), server)
 
-    assert reached(place, server) == {"name server": True, "web": False}
+    assert reached(place, server) == {"resolves names": False, "reaches the web": False, "is reached": False}
+
+
+async def test_a_sandbox_with_an_allowlist_resolves_names_and_reaches_nothing_inside(
+    restricted: Kubectl, settings: SandboxSettings, server: str
+) -> None:
+    place = shut_off(made(restricted, settings, "inside", network={"mode": "allowlist"}), server)
+
+    assert reached(place, server) == {"resolves names": True, "reaches the web": False, "is reached": False}
+    async with place.sandbox() as sandbox:
+        assert sandbox.hello.network == "Blocked"
 
 
 def test_a_sandbox_with_an_allowlist_reaches_the_web_outside(
@@ -299,6 +313,6 @@ def test_a_sandbox_with_an_allowlist_reaches_the_web_outside(
 ) -> None:
     outside = replace(settings, internal_ranges=("169.254.0.0/16", "fe80::/10"))  # pods count as outside then
 
-    place = made(restricted, outside, "outside", network={"mode": "allowlist"})
+    place = shut_off(made(restricted, outside, "outside", network={"mode": "allowlist"}), server)
 
-    assert reached(place, server) == {"name server": True, "web": True}
+    assert reached(place, server) == {"resolves names": True, "reaches the web": True, "is reached": False}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -75,7 +76,7 @@ class FakeSessionCluster:
 
     `faults` holds, by the name of an operation, what its next attempts raise; `always` what each one raises.
     `lingering` pods stay when they are deleted; a `lagging` cache does not show what was reported. `log` tells what was
-    made and unmade, in order.
+    made and unmade, in order; `asked` how often each operation was asked for.
     """
 
     time: FakeTime
@@ -98,6 +99,7 @@ class FakeSessionCluster:
     reported_classes: list[SpiceboxClassStatus] = field(default_factory=list)
     remarks: list[tuple[str, str]] = field(default_factory=list)
     log: list[str] = field(default_factory=list)
+    asked: Counter[str] = field(default_factory=Counter)
 
     # What tests do ------------------------------------------------------------------------------------------------
     def apply(self, session: SpiceboxSession) -> None:
@@ -235,6 +237,7 @@ class FakeSessionCluster:
         self.remarks.append((reason, message))
 
     def _act(self, operation: str, tell: str = "") -> None:
+        self.asked[operation] += 1
         if fault := self.always.get(operation):
             raise fault
         if waiting := self.faults.get(operation):

@@ -56,6 +56,9 @@ class FakeSupervisor:
     refuse: dict[str, str] = field(default_factory=dict)
     piece: int = 32 << 10
     boot_id: str = "boot-1"
+    key: bytes = KEY
+    network: str | None = None
+    hello_after: float = 0.0
     epoch: int = 0
     gone: bool = False
     unreachable: int = 0
@@ -212,7 +215,7 @@ class FakeConnection:
         return "StillRunning" if kind == "acknowledge" and not known[str(uid)].over else ""
 
     def _hello(self, message: Mapping[str, object], _address: object) -> None:
-        if message["key"] != KEY.hex():
+        if message["key"] != self._supervisor.key.hex():
             self.send({"type": "refused", "code": "BadKey", "message": "not the key"})
             self.cut()
             return
@@ -221,7 +224,12 @@ class FakeConnection:
         self._epoch = epoch
         self._supervisor.epoch = max(self._supervisor.epoch, epoch)
         about = {"version": 1, "bootID": self._supervisor.boot_id, "supervisor": "0", "landlockABI": 7}
-        self.send({"type": "hello", **about, "isolation": "Landlock"})
+        network = {"network": self._supervisor.network} if self._supervisor.network else {}
+        hello = {"type": "hello", **about, "isolation": "Landlock", **network}
+        if self._supervisor.hello_after:
+            asyncio.get_running_loop().call_later(self._supervisor.hello_after, self.send, hello)
+        else:
+            self.send(hello)
 
     def _start(self, message: Mapping[str, object], address: Mapping[str, object]) -> None:
         number = message["channel"]

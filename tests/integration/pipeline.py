@@ -64,6 +64,29 @@ def toolcall(
     )
 
 
+def running(*arguments: str | Path, folder: Path, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+    """`toolcall run` in a process group of its own, while it runs."""
+    return subprocess.Popen(
+        [TOOLCALL, "run", *arguments],
+        cwd=folder,
+        env=env or environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def wait_for_line(run: subprocess.Popen[str], beginning: str, stream: str = "stderr") -> None:
+    """Read until a line begins so; the run ends without one if it fails."""
+    pipe = run.stderr if stream == "stderr" else run.stdout
+    assert pipe is not None
+    for line in pipe:
+        if line.startswith(beginning):
+            return
+    raise AssertionError(f"no line begins with {beginning}")
+
+
 def environment(**more: str) -> dict[str, str]:
     """The caller's environment: this one's, and the supervisor of this tree."""
     return os.environ | {"TOOLCALL_SUPERVISOR": str(ROOT / "build" / "supervisor")} | more

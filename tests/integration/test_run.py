@@ -24,7 +24,9 @@ from tests.integration.pipeline import (
     a_session,
     environment,
     manifest,
+    running,
     toolcall,
+    wait_for_line,
     written,
 )
 
@@ -400,26 +402,3 @@ def on_a_terminal(*arguments: str | Path, folder: Path) -> str:
         run.wait(PATIENCE)
     os.close(ours)
     return received.decode()
-
-
-def running(*arguments: str | Path, folder: Path) -> subprocess.Popen[str]:
-    """`toolcall run` in a process group of its own, while it runs."""
-    return subprocess.Popen(
-        [TOOLCALL, "run", *arguments],
-        cwd=folder,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-
-
-def wait_for_line(run: subprocess.Popen[str], beginning: str, stream: str = "stderr") -> None:
-    """Read until a line begins so; the run ends without one if it fails."""
-    pipe = run.stderr if stream == "stderr" else run.stdout
-    assert pipe is not None
-    for line in pipe:
-        if line.startswith(beginning):
-            return
-    raise AssertionError(f"no line begins with {beginning}")

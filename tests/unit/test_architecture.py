@@ -24,8 +24,15 @@ PLANTS = (
     ("The core is pure: no input, output, clock, chance or event loop", "core/outcomes.py", "import time"),
     ("The core is pure: no input, output, clock, chance or event loop", "api/base.py", "import pathlib"),
     ("Only adapters know the object store", "transfer.py", "import obstore"),
+    ("Only the watches know kopf", "dispatcher.py", "import kopf"),
+    ("Only adapters know the API server", "handlers.py", "import aiohttp"),
+    (
+        "The cluster's adapter does not know the others",
+        "adapters/cluster/client.py",
+        "from toolcall_operator.adapters import sandbox",
+    ),
     ("Adapters do not know each other", "adapters/artifacts.py", "from toolcall_operator.adapters import sandbox"),
-    ("Only the command line draws on terminals", "reconcile.py", "import rich"),
+    ("Only the command line draws on terminals", "reconcile/reconcile.py", "import rich"),
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Protocol
 
@@ -13,6 +14,10 @@ from toolcall_operator.cli.followed import Followed, Trouble
 
 PAUSES = (0.2, 0.5, 1.0, 2.0, 5.0)
 """Seconds after the first, second … failure in a row; the last goes on."""
+_WORTH_TELLING = 2
+"""Failures in a row: one is a connection that broke, two are a cluster that cannot be reached."""
+STEADY = 5.0
+"""Seconds after which a watch that breaks is no failure in a row with the one before it."""
 
 
 class Calls(Protocol):
@@ -36,7 +41,7 @@ class Calls(Protocol):
 
 
 class Follower:
-    """Follows the calls of a namespace; `say` is given what hinders it for more than a moment, each hindrance once."""
+    """Follows the calls of a namespace; `say` is given what hinders it for more than a moment."""
 
     def __init__(self, calls: Calls, board: Board, namespace: str, say: Callable[[str], None]) -> None:
         self._calls = calls
@@ -44,15 +49,17 @@ class Follower:
         self._namespace = namespace
         self._say = say
         self._failures = 0
-        self._said = ""
 
     async def follow(self, version: str) -> None:
         """See everything that happens after that version, for ever."""
         while True:
+            began = time.monotonic()
             try:
                 await self._listen(version or await self._caught_up())
             except errors.OperatorError as failure:
                 version = ""
+                if time.monotonic() - began > STEADY:
+                    self._failures = 0
                 await self._recover(failure)
 
     async def _listen(self, version: str) -> None:
@@ -79,7 +86,6 @@ class Follower:
 
     async def _recover(self, failure: errors.OperatorError) -> None:
         self._failures += 1
-        if self._failures > 1 and str(failure) != self._said:
-            self._said = str(failure)
+        if self._failures == _WORTH_TELLING:
             self._say(f"{failure}; trying again")
         await asyncio.sleep(PAUSES[min(self._failures, len(PAUSES)) - 1])

@@ -9,7 +9,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from toolcall_operator.cli import embedded, oncluster, output
+from toolcall_operator.cli import embedded, output
 from toolcall_operator.cli.options import Options
 from toolcall_operator.local import expectations
 
@@ -95,4 +95,10 @@ def run(invoked: click.Context, /, files: tuple[str, ...], **chosen: Any) -> Non
     for name in _OF_THIS_MACHINE if options.cluster else _OF_A_CLUSTER:
         if invoked.get_parameter_source(name) is not ParameterSource.DEFAULT:
             raise click.UsageError(f"--{name} means nothing {'with' if options.cluster else 'without'} --cluster")
-    sys.exit(oncluster.run(files, options) if options.cluster else embedded.run(files, options))
+    sys.exit(_on_cluster(files, options) if options.cluster else embedded.run(files, options))
+
+
+def _on_cluster(files: tuple[str, ...], options: Options) -> int:
+    from toolcall_operator.cli import oncluster  # noqa: PLC0415 - the Kubernetes client takes half a second to load
+
+    return oncluster.run(files, options)

@@ -40,6 +40,7 @@ _STOPS_WITHIN = 30
 _REQUESTED_CPU, _REQUESTED_MEMORY, _REQUESTED_DISK = 10, 32 * MiB, 32 * MiB
 """Thousandths and bytes. What is not requested is requested as high as its limit, and idle sandboxes fill the nodes."""
 
+_PROGRAM: Mapping[str, Any] = {"name": "toolcall", "mountPath": folders.SUPERVISOR}
 _CONFINED: Mapping[str, Any] = {
     "allowPrivilegeEscalation": False,
     "capabilities": {"drop": ["ALL"]},
@@ -104,35 +105,27 @@ def pod(
         key_sha256: The hash of the key with which the operator will identify itself, in hex.
     """
     chosen = spec.pod or PodSettings()
-    ours = metadata(session, name)
-    ours["labels"] = {**chosen.labels, **ours["labels"]}
-    annotations = {"annotations": dict(chosen.annotations)} if chosen.annotations else {}
     found = podvolumes.volumes(spec, session.spec.mounts, settings.spool_bytes)
     resources = _resources(spec, chosen.requests or Requests(), found)
+    sandbox = _sandbox(spec, settings, podvolumes.mounts(found), key_sha256)
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {**ours, **annotations},
+        "metadata": _labelled(metadata(session, name), chosen),
         "spec": {
             **_always(),
             **_placing(spec, chosen),
             "initContainers": _init_containers(session, spec, settings, resources),
-            "containers": [
-                {
-                    "name": pods.SANDBOX,
-                    "image": spec.image or settings.default_image,
-                    **({"imagePullPolicy": chosen.image_pull_policy} if chosen.image_pull_policy else {}),
-                    "command": _serve(spec, settings, key_sha256),
-                    "workingDir": folders.WORKSPACE,
-                    "env": [{"name": name, "value": _literal(value)} for name, value in spec.env_defaults.items()],
-                    "volumeMounts": podvolumes.mounts(found),
-                    "resources": resources,
-                    **_contained(),
-                }
-            ],
+            "containers": [{**sandbox, "resources": resources}],
             "volumes": podvolumes.manifests(found),
         },
     }
+
+
+def _labelled(ours: dict[str, Any], chosen: PodSettings) -> dict[str, Any]:
+    """The metadata with the labels and annotations of the class, which cannot take the place of ours."""
+    annotations = {"annotations": dict(chosen.annotations)} if chosen.annotations else {}
+    return {**ours, "labels": {**chosen.labels, **ours["labels"]}, **annotations}
 
 
 def _always() -> dict[str, Any]:
@@ -167,20 +160,34 @@ def _init_containers(
     session: SpiceboxSession, spec: SpiceboxClassSpec, settings: SandboxSettings, resources: dict[str, Any]
 ) -> list[dict[str, Any]]:
     """What brings the supervisor into the pod, and then what unpacks archives, if there are any."""
-    install = {"args": ["install", folders.SUPERVISOR], "volumeMounts": [_PROGRAM]}
+    install = {"args": ["install", folders.SUPERVISOR], "volumeMounts": [dict(_PROGRAM)]}
     found = podvolumes.archives(spec, session.spec.mounts)
     unpack = {
-        "args": ["unpack", *(word for archive in found for word in archive.words)],
+        "args": ["unpack", "--bytes", str(podvolumes.UNPACKED_BYTES), *(word for each in found for word in each.words)],
         "volumeMounts": [*(archive.mount() for archive in found), dict(podvolumes.UNPACKED_MOUNT)],
     }
     wanted = {"install": install, "unpack": unpack} if found else {"install": install}
-    # A pod counts the most that an init container asks for, or else the sum of the others: as much as the sandbox is
-    # nothing more, and a quota that wants every container to have limits is content.
+    # A pod counts what its largest init container asks for, or the sum of the others if that is more: the same as the
+    # sandbox adds nothing, and a quota that wants limits on every container is content.
     common = {"image": settings.supervisor_image, "resources": resources, **_contained()}
     return [{"name": name, **own, **common} for name, own in wanted.items()]
 
 
-_PROGRAM = {"name": "toolcall", "mountPath": folders.SUPERVISOR}
+def _sandbox(
+    spec: SpiceboxClassSpec, settings: SandboxSettings, mounts: list[dict[str, Any]], key_sha256: str
+) -> dict[str, Any]:
+    """The container in which calls run."""
+    policy = spec.pod and spec.pod.image_pull_policy
+    return {
+        "name": pods.SANDBOX,
+        "image": spec.image or settings.default_image,
+        **({"imagePullPolicy": policy} if policy else {}),
+        "command": _serve(spec, settings, key_sha256),
+        "workingDir": folders.WORKSPACE,
+        "env": [{"name": name, "value": _literal(value)} for name, value in spec.env_defaults.items()],
+        "volumeMounts": mounts,
+        **_contained(),
+    }
 
 
 def _contained() -> dict[str, Any]:
@@ -189,7 +196,7 @@ def _contained() -> dict[str, Any]:
 
 
 def _serve(spec: SpiceboxClassSpec, settings: SandboxSettings, key_sha256: str) -> list[str]:
-    """The command of the sandbox; the rest of what `supervisor serve` can be told is right for pods as it is."""
+    """Its command; what else `supervisor serve` can be told is right for pods as it is."""
     flags = [
         ("--key-sha256", key_sha256),
         ("--retention", durations.render(settings.retention)),

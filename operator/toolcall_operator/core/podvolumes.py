@@ -14,12 +14,13 @@ from toolcall_operator.core import folders
 BUNDLE = "bundle.tar.gz"
 """The key of a ConfigMap under which a mount of format tarGz has its archive; the public operator's, too."""
 
-UNPACKED_BYTES = 256 * MiB
-"""How much the archives of one sandbox may hold together: 1 MiB, which a ConfigMap takes, can unpack to a thousand."""
+UNPACKED_BYTES = 64 * MiB
+"""How much an archive may hold: the 1 MiB that a ConfigMap takes can be crafted to unpack to a thousand."""
 
 _PROGRAM_BYTES = 64 * MiB
 _READABLE_BY_ALL = 0o444
 _ARCHIVES, _UNPACKED = "/archives", "/unpacked"
+_NAME_SHOWN = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,19 +54,29 @@ class Volume:
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """An archive that is unpacked before the sandbox starts: where it is, what its digest must be, where it goes."""
+    """An archive that is unpacked before the sandbox starts.
+
+    Attributes:
+        volume: The volume of its ConfigMap.
+        folder: Where `supervisor unpack` finds it. The name of its mount is in it: what `unpack` says of an archive is
+            shown on the session, cut to 256 characters, of which two digests take 142.
+        sub_path: Where in the volume of all that is unpacked it goes.
+        digest: What its digest must be, or "-".
+    """
 
     volume: str
+    folder: str
+    sub_path: str
     digest: str
 
     @property
     def words(self) -> tuple[str, str, str]:
-        """What `supervisor unpack` is told: FILE, DIGEST or -, DIR."""
-        return f"{_ARCHIVES}/{self.volume}/{BUNDLE}", self.digest or "-", f"{_UNPACKED}/{self.volume}"
+        """What `supervisor unpack` is told of it: FILE, DIGEST, DIR."""
+        return f"{self.folder}/{BUNDLE}", self.digest, f"{_UNPACKED}/{self.sub_path}"
 
     def mount(self) -> dict[str, Any]:
         """Its ConfigMap, where `supervisor unpack` reads it."""
-        return {"name": self.volume, "mountPath": f"{_ARCHIVES}/{self.volume}", "readOnly": True}
+        return {"name": self.volume, "mountPath": self.folder, "readOnly": True}
 
 
 UNPACKED_MOUNT: Mapping[str, Any] = {"name": "unpacked", "mountPath": _UNPACKED}
@@ -87,7 +98,9 @@ def volumes(spec: SpiceboxClassSpec, mounts: Sequence[Mount], spool_bytes: int) 
 def archives(spec: SpiceboxClassSpec, mounts: Sequence[Mount]) -> tuple[Archive, ...]:
     """The archives to unpack, of the class and then of the session."""
     return tuple(
-        Archive(name, mount.digest or "") for name, mount in _named((*spec.mounts, *mounts)) if mount.format == "tarGz"
+        Archive(_name(index), f"{_ARCHIVES}/{index}-{mount.name[:_NAME_SHOWN]}", str(index), mount.digest or "-")
+        for index, mount in enumerate((*spec.mounts, *mounts))
+        if mount.format == "tarGz"
     )
 
 
@@ -129,19 +142,21 @@ def _of_class(spec: SpiceboxClassSpec) -> Iterator[Volume]:
 
 
 def _unpacked(given: Sequence[Mount]) -> Iterator[Volume]:
-    for name, mount in _named(given):
+    """One volume, of which the sandbox sees a folder for each archive."""
+    size = UNPACKED_BYTES * sum(mount.format == "tarGz" for mount in given)
+    for index, mount in enumerate(given):
         if mount.format == "tarGz":
             path = folders.plain(mount.mount_path)
-            yield Volume("unpacked", path, size=UNPACKED_BYTES, read_only=True, sub_path=name)
+            yield Volume("unpacked", path, size=size, read_only=True, sub_path=str(index))
 
 
 def _given(given: Sequence[Mount]) -> Iterator[Volume]:
     """The ConfigMaps; the sandbox itself sees only those that are no archives."""
-    for name, mount in _named(given):
+    for index, mount in enumerate(given):
         path = folders.plain(mount.mount_path) if mount.format == "raw" else ""
-        yield Volume(name, path, config_map=mount.source.config_map_ref.name, read_only=True)
+        yield Volume(_name(index), path, config_map=mount.source.config_map_ref.name, read_only=True)
 
 
-def _named(given: Sequence[Mount]) -> Iterator[tuple[str, Mount]]:
-    """The mounts, each with the name of its volume: the class and the session may use one name for two of them."""
-    return ((f"mount-{index}", mount) for index, mount in enumerate(given))
+def _name(index: int) -> str:
+    """The name of the volume of a mount: the class and the session may use one name for two of them."""
+    return f"mount-{index}"

@@ -57,7 +57,7 @@ class Labels:
 class Known:
     """What this process remembers of a session. All of it may be lost: the next process finds its way without.
 
-    `since`: when it was first seen here. `status`: as it was last written here, which the caches may not show yet.
+    `since`: when this process began to lead. `status`: as it was last written here, which the caches may not show yet.
     `counted`: the calls that other processes started. `streak`: how many short-lived sandboxes came one after another.
     `made_at`: when a pod was last made. `protected`: which pods were told to be busy, and which not to be.
     """

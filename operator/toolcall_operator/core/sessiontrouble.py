@@ -16,6 +16,7 @@ FORGOTTEN = timedelta(minutes=5)
 class Kind(StrEnum):
     """Whose trouble it is, as the reason of a condition."""
 
+    LACKING = "Creating"
     RETRYING = "Retrying"
     REJECTED = "Rejected"
     UNREACHABLE = "SandboxUnreachable"
@@ -23,6 +24,7 @@ class Kind(StrEnum):
 
 # The first pause, and the longest: the pauses in between double.
 _PAUSES = {
+    Kind.LACKING: (timedelta(seconds=3), timedelta(seconds=3)),  # what people make next to the session
     Kind.RETRYING: (timedelta(milliseconds=250), timedelta(seconds=30)),
     Kind.REJECTED: (timedelta(seconds=5), timedelta(seconds=60)),  # quota, or a rule of the cluster: people act slowly
     Kind.UNREACHABLE: (timedelta(seconds=1), timedelta(seconds=30)),
@@ -48,8 +50,8 @@ class Trouble:
         return self.last + min(first * (1 << doublings), longest)
 
     def is_worth_telling(self, now: datetime) -> bool:
-        """Whether people should hear of it: what is rejected at once, the rest when it lasts."""
-        return self.kind is Kind.REJECTED or now >= self.since + SILENT
+        """Whether people should hear of it: what they have to mend at once, the rest when it lasts."""
+        return self.kind in {Kind.LACKING, Kind.REJECTED} or now >= self.since + SILENT
 
 
 def again(old: Trouble | None, kind: Kind, message: str, now: datetime) -> Trouble:

@@ -39,6 +39,7 @@ class SessionController:
         self._classes = Classes(ports)
         self._cases: dict[Key, Case] = {}
         self._waiting: dict[str, set[Key]] = {}
+        self._began = ports.time.now()
         self._sweeping: asyncio.Task[None] | None = None
 
     def touch(self, key: Key) -> None:
@@ -94,11 +95,11 @@ class SessionController:
 
     def _view(self, key: Key) -> SessionView | None:
         """Everything that decides about the session."""
-        cluster, calls, now = self._ports.cluster, self._ports.calls, self._ports.time.now()
+        cluster, calls = self._ports.cluster, self._ports.calls
         if (session := cluster.session(key)) is None:
             return None
         uid, counted = session.metadata.uid, session.status.call_count if session.status else None
-        case = self._cases.setdefault(key, Case(key, uid, Known(since=now, counted=counted or 0)))
+        case = self._cases.setdefault(key, Case(key, uid, Known(since=self._began, counted=counted or 0)))
         case.seen = calls.activity(uid)
         if case.known.status:
             session = session.model_copy(update={"status": case.known.status})
@@ -154,6 +155,8 @@ class SessionController:
             await deeds.do(action, case, view, self._ports)
         except errors.Gone:
             raise
+        except deeds.Lacking as lacking:
+            case.known = case.known.failed(action, Kind.LACKING, str(lacking), now())
         except errors.Rejected as rule:
             case.known = case.known.failed(action, Kind.REJECTED, str(rule), now())
         except (errors.ProtocolBroken, errors.SandboxLost) as broken:
@@ -167,8 +170,6 @@ class SessionController:
         """A session is no more, or another one has its name."""
         if case := self._cases.pop(key, None):
             await case.give_up_errand()
-            for pod in case.known.greeted:
-                await self._ports.greeter.leave(pod)
             self._ports.calls.forget(case.uid)
         self._unindex(key)
 

@@ -40,6 +40,10 @@ SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 """The annotation by which the cluster autoscaler leaves a pod, and with it its node, alone."""
 
 
+class Lacking(errors.Unavailable):
+    """Something that people have to make is not there yet."""
+
+
 async def do(action: Action, case: Case, view: SessionView, ports: SessionPorts) -> None:  # noqa: C901, PLR0912 (one line for each action)
     """Carry out one action; what it found out, or changed, is known afterwards.
 
@@ -88,6 +92,8 @@ async def do(action: Action, case: Case, view: SessionView, ports: SessionPorts)
             ports.calls.end_session(case.key)
             await ports.calls.idle(case.key)
         case Release():
+            for uid in case.known.greeted:
+                await ports.greeter.leave(uid)
             await cluster.release_session(session)
         case Rest():
             pass
@@ -117,7 +123,7 @@ async def _make_pod(name: str, view: SessionView, ports: SessionPorts) -> None:
         wanted = mount.source.config_map_ref.name
         if await ports.cluster.config_map(session.metadata.namespace, wanted) is None:
             where = f"in namespace {session.metadata.namespace}"
-            raise errors.Rejected(f"mount {mount.name} needs ConfigMap {wanted}, which is not {where}")
+            raise Lacking(f"mount {mount.name} needs ConfigMap {wanted}, which is not {where}")
     key_hash = ports.key_hash(session.metadata.uid)
     await ports.cluster.create(podspec.pod(session, spec, name, ports.settings, key_hash))
 

@@ -185,7 +185,9 @@ def test_a_pod_asks_for_little_and_may_use_what_its_class_says_and_the_sized_fol
 
     for each in (*manifest["spec"]["initContainers"], *manifest["spec"]["containers"]):
         assert each["resources"]["requests"] == {"cpu": "10m", "memory": "32Mi", "ephemeral-storage": "32Mi"}
-        disk = f"{1024 + 10 + 20 + 30 + 64 + 36 + 256}Mi"  # the class's, /tmp, /work, cache, program, spool, archives
+        disk = (
+            f"{1024 + 10 + 20 + 30 + 64 + 36 + 2 * 64}Mi"  # the class's, /tmp, /work, cache, program, spool, archives
+        )
         assert each["resources"]["limits"] == {"cpu": "1500m", "memory": "1Gi", "ephemeral-storage": disk}
 
 
@@ -266,12 +268,13 @@ def test_archives_of_class_and_session_are_unpacked_by_one_container() -> None:
     unpack = container(manifest, "unpack")
     assert unpack["image"] == "registry/supervisor:1"
     assert unpack["args"] == [
-        *("unpack", "/archives/mount-0/bundle.tar.gz", digest, "/unpacked/mount-0"),
-        *("/archives/mount-1/bundle.tar.gz", "-", "/unpacked/mount-1"),
+        *("unpack", "--bytes", "67108864"),
+        *("/archives/0-skills/bundle.tar.gz", digest, "/unpacked/0"),
+        *("/archives/1-skills/bundle.tar.gz", "-", "/unpacked/1"),
     ]
     assert unpack["volumeMounts"] == [
-        {"name": "mount-0", "mountPath": "/archives/mount-0", "readOnly": True},
-        {"name": "mount-1", "mountPath": "/archives/mount-1", "readOnly": True},
+        {"name": "mount-0", "mountPath": "/archives/0-skills", "readOnly": True},
+        {"name": "mount-1", "mountPath": "/archives/1-skills", "readOnly": True},
         {"name": "unpacked", "mountPath": "/unpacked"},
     ]
 

@@ -60,12 +60,24 @@ def test_an_archive_is_seen_unpacked_and_its_config_map_is_not_seen() -> None:
 
     mounts = [mount for mount in podvolumes.mounts(found) if mount["name"] not in {"toolcall", "spool"}]
     assert [mount for mount in mounts if "readOnly" in mount] == [
-        {"name": "unpacked", "mountPath": "/skills", "readOnly": True, "subPath": "mount-0"},
-        {"name": "unpacked", "mountPath": "/more", "readOnly": True, "subPath": "mount-1"},
+        {"name": "unpacked", "mountPath": "/skills", "readOnly": True, "subPath": "0"},
+        {"name": "unpacked", "mountPath": "/more", "readOnly": True, "subPath": "1"},
     ]
-    names = [manifest["name"] for manifest in podvolumes.manifests(found)]
-    assert names.count("unpacked") == 1
-    assert {"mount-0", "mount-1"} < set(names)
+    manifests = podvolumes.manifests(found)
+    assert [each for each in manifests if each["name"] == "unpacked"] == [
+        {"name": "unpacked", "emptyDir": {"sizeLimit": "128Mi"}}
+    ]
+    assert {"mount-0", "mount-1"} < {each["name"] for each in manifests}
+
+
+def test_an_archive_is_found_under_the_name_of_its_mount_which_is_cut_so_that_both_digests_fit_into_a_message() -> None:
+    mount = Mount.model_validate({**SKILLS, "name": "a" * 63, "format": "tarGz", "digest": f"sha256:{'0' * 64}"})
+
+    (archive,) = podvolumes.archives(examples.session_class().spec, [mount])
+
+    file, digest, folder = archive.words
+    assert file == f"/archives/0-{'a' * 16}/bundle.tar.gz"
+    assert len(f"supervisor: unpack {file} to {folder}: its digest is {digest}, and not {digest}") < 250
 
 
 def test_private_volumes_and_writable_paths_are_volumes_of_their_own() -> None:

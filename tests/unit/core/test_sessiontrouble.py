@@ -22,6 +22,7 @@ def repeated(kind: Kind, times: int) -> Trouble:
 @pytest.mark.parametrize(
     ("kind", "pauses"),
     (
+        (Kind.LACKING, [3, 3, 3]),
         (Kind.RETRYING, [0.25, 0.5, 1, 2, 4, 8, 16, 30, 30]),
         (Kind.REJECTED, [5, 10, 20, 40, 60, 60]),
         (Kind.UNREACHABLE, [1, 2, 4, 8, 16, 30, 30]),
@@ -39,9 +40,12 @@ def test_a_trouble_that_goes_on_for_ever_has_a_next_attempt() -> None:
     assert trouble.retry_at == NOW + timedelta(seconds=30)
 
 
-def test_what_is_rejected_is_told_at_once_and_the_rest_when_it_lasts() -> None:
-    rejected, away = (sessiontrouble.again(None, kind, "x", NOW) for kind in (Kind.REJECTED, Kind.RETRYING))
+def test_what_people_have_to_mend_is_told_at_once_and_the_rest_when_it_lasts() -> None:
+    lacking, rejected, away = (
+        sessiontrouble.again(None, kind, "x", NOW) for kind in (Kind.LACKING, Kind.REJECTED, Kind.RETRYING)
+    )
 
+    assert lacking.is_worth_telling(NOW)
     assert rejected.is_worth_telling(NOW)
     assert not away.is_worth_telling(NOW + timedelta(seconds=9))
     assert away.is_worth_telling(NOW + timedelta(seconds=10))

@@ -116,6 +116,18 @@ async def test_a_class_that_cannot_be_read_fails_the_session_naming_the_field(st
     assert (failed.reason, "spec.tools is required" in failed.message) == ("ClassInvalid", True)
 
 
+async def test_a_class_that_could_not_be_read_and_is_taken_away_is_missing(stage: SessionStage) -> None:
+    stage.cluster.always["live_class"] = errors.Rejected("spec.tools is required")
+    stage.cluster.apply(session())
+    await stage.passes(seconds=11)
+
+    del stage.cluster.always["live_class"]
+    stage.cluster.wake_class("plain")
+    await settle()
+
+    assert stage.says("Failed") == "True/ClassMissing"
+
+
 async def test_a_class_that_is_not_valid_makes_no_sandbox_until_it_is(stage: SessionStage) -> None:
     stage.cluster.apply_class(session_class(image=" "))
     stage.cluster.apply(session())
@@ -174,9 +186,10 @@ async def test_a_mount_waits_for_its_config_map_and_the_session_says_so(stage: S
     await settle()
     told = stage.condition("Progressing")
     assert told is not None
+    assert (told.status, told.reason) == ("True", "Creating")
     assert "ConfigMap rules" in told.message
 
     stage.cluster.config_maps["rules"] = {}
-    await stage.passes(seconds=10)
+    await stage.passes(seconds=3)
 
     assert POD in stage.cluster.views

@@ -121,6 +121,17 @@ async def test_a_session_nobody_uses_is_deleted(stage: SessionStage) -> None:
     assert (told.status, told.reason) == ("True", "IdleTTL")
 
 
+async def test_a_session_of_a_leader_that_knows_its_calls_may_be_short(stage: SessionStage) -> None:
+    await stage.passes(minutes=2)
+
+    stage.cluster.apply_class(session_class())
+    begins = {"creationTimestamp": stage.time.now()}
+    await stage.is_ready(session(idleTTL="8s", meta=begins))
+    await stage.passes(seconds=9)
+
+    assert stage.cluster.objects == {}
+
+
 async def test_a_session_lives_on_while_calls_run_and_for_its_ttl_after_them(stage: SessionStage) -> None:
     await stage.is_ready()
     stage.calls.flying.add("call")

@@ -85,6 +85,20 @@ async def test_another_session_of_the_same_name_begins_anew(stage: SessionStage)
     assert stage.calls.forgotten == ["uid-of-work"]
 
 
+async def test_a_session_that_cannot_be_read_for_a_while_keeps_what_it_has(stage: SessionStage) -> None:
+    await stage.is_ready()
+    log, unread = list(stage.cluster.log), stage.cluster.objects[KEY]
+    stage.cluster.vanish(KEY)
+    await stage.passes(minutes=1)
+
+    stage.cluster.apply(unread)
+    await stage.passes(minutes=1)
+
+    assert stage.says("Ready") == "True/SandboxReady"
+    assert stage.cluster.log == log
+    assert (stage.greeter.left, stage.calls.ended) == ([], [])
+
+
 async def test_caches_that_lag_behind_do_not_have_things_done_twice(stage: SessionStage) -> None:
     stage.cluster.apply_class(session_class())
     stage.cluster.lagging = True

@@ -32,7 +32,7 @@ _LISTENING = aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=75)
 
 _LARGEST_ANSWER = 16 << 20
 _SUCCESSES = range(200, 300)
-_UNAUTHORIZED = 401
+_UNAUTHORIZED, _NOT_FOUND = 401, 404
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,9 @@ class Applier(Client):
         root = "apis" if "/" in api_version else "api"
         try:
             answer = await self._told(_Question("GET", f"/{root}/{quote(api_version)}"))
-        except NotTaken:  # 404: there is no such group
+        except NotTaken as refused:
+            if refused.status != _NOT_FOUND:
+                raise
             return {}
         return {
             str(resource["kind"]): (str(resource["name"]), bool(resource["namespaced"]))
@@ -193,7 +195,9 @@ class Applier(Client):
             raise errors.Unavailable(f"{self.server} does not answer: {_why(error)}") from error
 
     async def _ask(self, question: _Question, credentials: Credentials) -> aiohttp.ClientResponse:
-        headers = {"Accept": "application/json", "Content-Type": "application/apply-patch+yaml"}
+        headers = {"Accept": "application/json"}
+        if question.body is not None:
+            headers["Content-Type"] = "application/apply-patch+yaml"
         if credentials.authorization:
             headers["Authorization"] = credentials.authorization
         return await self._streams.request(
@@ -221,5 +225,7 @@ async def _read(answer: aiohttp.ClientResponse) -> bytes:
 
 def _why(error: Exception) -> str:
     """The operating system's word, or the kind of fault alone: a library's text may hold the request."""
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
     words = error.strerror if isinstance(error, OSError) else None
     return errors.foreign(words or "") or type(error).__name__

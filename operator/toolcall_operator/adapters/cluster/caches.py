@@ -144,12 +144,11 @@ class Caches:
 
     def replay(self) -> None:
         """Tell `wakes` of everything that is there: it has just come."""
-        settling = self.unfinished.settling  # they have ended; the watch has yet to say so
         for uid, call in list(self.calls.items()):
-            if uid not in settling:
+            if not self.unfinished.is_settling(uid):  # it has ended; the watch has yet to say so
                 self.wakes.call(call)
         for uid, unread in list(self.unfinished.unread.items()):
-            if uid not in settling:
+            if not self.unfinished.is_settling(uid):
                 self.wakes.call_unread(unread)
         for name in list(self.classes):
             self.wakes.session_class(name)

@@ -34,6 +34,7 @@ class KubernetesCluster:
         self._events = events
         self._lacking = lacking
         self._seen: dict[str, int] = {}
+        self._worlds: dict[Key, tuple[int, World]] = {}
 
     async def observe(self, call: ToolCall, *, live: bool = False) -> World:
         """The call's session, and the class that was frozen in its status; `live`: the session is asked for anew.
@@ -45,11 +46,7 @@ class KubernetesCluster:
         if live:
             await self._refresh(key)
         self._see(call.metadata.uid, key)
-        session = self._caches.sessions.get(key)
-        if session is None:
-            return World(None, None, self._lacking, self._caches.unread_session(key), on_demand=False)
-        unread = self._caches.unread_class(session.spec.class_)
-        return World(session, frozen_class(session), self._lacking, unread, on_demand=False)
+        return self._world(key)
 
     async def changed(self, call: ToolCall) -> None:
         """Return when the call's session is another one, or another than it was, since it was last observed."""
@@ -69,7 +66,7 @@ class KubernetesCluster:
             self._caches.unfinished.settle(uid)  # before it lands: the watch may tell of it before the answer does
         try:
             kept = await self._write(call, status)
-        except (Gone, Superseded, Rejected):
+        except BaseException:
             self._caches.unfinished.unsettle(uid)
             raise
         self._caches.unfinished.reported(kept)
@@ -133,12 +130,12 @@ class KubernetesCluster:
             await self._client.patch(address.part("status"), patches.status(identity.uid, ended, basis))
         except Gone:
             self._caches.unfinished.drop(identity.uid)
-        except (Unavailable, Rejected):
+            return
+        except BaseException:
             self._caches.unfinished.unsettle(identity.uid)
             raise
-        else:
-            subject = Subject("ToolCall", identity.namespace, identity.name, identity.uid)
-            self._events.warn(subject, Reason.MALFORMED_OBJECT, "; ".join(unread.problems))
+        subject = Subject("ToolCall", identity.namespace, identity.name, identity.uid)
+        self._events.warn(subject, Reason.MALFORMED_OBJECT, "; ".join(unread.problems))
 
     async def _write(self, call: ToolCall, status: ToolCallStatus) -> ToolCall:
         """Write a status over the one the call had; if that is no longer there, what is there decides."""
@@ -161,6 +158,21 @@ class KubernetesCluster:
         await self._client.patch(_address(call).part("status"), body)
         return call.model_copy(update={"status": status})
 
+    def _world(self, key: Key) -> World:
+        """The world of a session's calls: the same one until the session changes, since it remembers what it found."""
+        session, revision = self._caches.sessions.get(key), self._caches.session_revision(key)
+        if session is None:
+            self._worlds.pop(key, None)
+            return World(None, None, self._lacking, self._caches.unread_session(key), on_demand=False)
+        frozen = frozen_class(session)
+        if frozen is None:
+            return World(session, None, self._lacking, self._caches.unread_class(session.spec.class_), on_demand=False)
+        known, world = self._worlds.get(key, (0, None))
+        if world is None or known != revision:
+            world = World(session, frozen, self._lacking, on_demand=False)
+            self._worlds[key] = revision, world
+        return world
+
     async def _refresh(self, key: Key) -> None:
         """Ask for a session, and have the caches know."""
         namespace, name = key
@@ -171,9 +183,10 @@ class KubernetesCluster:
                 self._caches.drop("SpiceboxSession", held)
 
     def _see(self, uid: str, key: Key) -> None:
-        """Remember what was observed; of calls that are no more, nothing is remembered for long."""
+        """Remember what was observed; of calls and sessions that are no more, nothing is remembered for long."""
         if len(self._seen) > 2 * len(self._caches.calls) + 100:
             self._seen = {known: revision for known, revision in self._seen.items() if known in self._caches.calls}
+            self._worlds = {known: world for known, world in self._worlds.items() if known in self._caches.sessions}
         self._seen[uid] = self._caches.session_revision(key)
 
 

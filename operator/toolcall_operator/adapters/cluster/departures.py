@@ -56,7 +56,7 @@ class Departures:
         await self.join()
 
     def _is_explained(self, identity: Identity) -> bool:
-        return identity.uid in self._caches.unfinished.settling or isinstance(self._caches.wakes, Asleep)
+        return self._caches.unfinished.is_settling(identity.uid) or isinstance(self._caches.wakes, Asleep)
 
     async def _look(self, kind: str, identity: Identity) -> None:
         manifest: Manifest = {}

@@ -73,6 +73,7 @@ class Lease:
         if self._renewing is None:
             return
         over = self.lost.is_set()
+        self.lost.set()  # a task that is canceled before its first step does nothing
         self._renewing.cancel()
         await asyncio.gather(self._renewing, return_exceptions=True)
         if not over:
@@ -97,13 +98,13 @@ class Lease:
         try:
             found = await self._client.get(self._address)
         except errors.Gone:
-            self.epoch = int(time.time()) - _FIRST_TERM
             self._record = await self._client.create(LEASES.within(self._address.namespace), self._first())
-            return True
-        if _holder(found) and not self._has_run_out(found):
-            return False
-        self.epoch, self._record = _term(found) + 1, found
-        self._record = await self._client.replace(self._address, self._written(self._identity))
+        else:
+            if _holder(found) and not self._has_run_out(found):
+                return False
+            spec = self._spec(self._identity, _term(found) + 1)
+            self._record = await self._client.replace(self._address, _with(found, spec))
+        self.epoch = _term(self._record)
         return True
 
     def _has_run_out(self, found: Mapping[str, Any]) -> bool:
@@ -139,7 +140,9 @@ class Lease:
         """
         for _ in range(_CONFLICTS):
             try:
-                self._record = await self._client.replace(self._address, self._written(holder))
+                self._record = await self._client.replace(
+                    self._address, _with(self._record, self._spec(holder, self.epoch))
+                )
             except errors.Superseded:
                 self._record = await self._client.get(self._address)
                 if (_holder(self._record), _term(self._record)) != (self._identity, self.epoch):
@@ -156,20 +159,16 @@ class Lease:
         Supervisors remember the highest term they have met: one that somebody deletes must not count from 1 again.
         """
         metadata = {"name": self._address.name, "namespace": self._address.namespace}
-        spec = self._spec(self._identity)
+        spec = self._spec(self._identity, int(time.time()) - _FIRST_TERM)
         return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec}
 
-    def _written(self, holder: str) -> dict[str, Any]:
-        spec = {**(self._record.get("spec") or {}), **self._spec(holder)}
-        return {**self._record, "spec": spec}
-
-    def _spec(self, holder: str) -> dict[str, Any]:
+    def _spec(self, holder: str, term: int) -> dict[str, Any]:
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         began = {} if self._renewing else {"acquireTime": now}
         return {
             "holderIdentity": holder,
             "leaseDurationSeconds": max(1, round(self._terms.duration)),
-            "leaseTransitions": self.epoch,
+            "leaseTransitions": term,
             "renewTime": now,
             **began,
         }
@@ -181,3 +180,7 @@ def _holder(lease: Mapping[str, Any]) -> str:
 
 def _term(lease: Mapping[str, Any]) -> int:
     return int((lease.get("spec") or {}).get("leaseTransitions") or 0)
+
+
+def _with(lease: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, Any]:
+    return {**lease, "spec": {**(lease.get("spec") or {}), **spec}}

@@ -15,6 +15,7 @@ _VALUE = re.compile(
     r'^(?:Invalid|Unsupported|Duplicate) value: (?:(?:"(?:[^"\\]|\\.)*"|[\d.eE+-]+|true|false|null|\{.*\}|\[.*\]): )?',
     re.DOTALL,
 )
+_CONFLICT = re.compile(r'conflict with ("[^"]*")')
 _MISTYPED = "failed to create typed patch object"
 _UNFIT = (_MISTYPED, "failed to convert new object", "request is too large")
 """How answers begin or read that have status 500, and are about the manifest all the same."""
@@ -34,11 +35,12 @@ class Objection:
 
 
 class NotTaken(errors.Rejected):
-    """The API server will not have a manifest; nothing changed."""
+    """The API server will not have a manifest; nothing changed. `status` is HTTP's, 0 when we knew without asking."""
 
-    def __init__(self, *objections: Objection) -> None:
+    def __init__(self, *objections: Objection, status: int = 0) -> None:
         super().__init__("; ".join(map(str, objections)))
         self.objections = objections
+        self.status = status
 
 
 def error(status: int, body: bytes) -> errors.OperatorError:
@@ -47,7 +49,8 @@ def error(status: int, body: bytes) -> errors.OperatorError:
     message = str(said.get("message") or "")
     if status in _FINAL or any(words in message for words in _UNFIT):
         found = tuple(dict.fromkeys(_objections(said, message)))
-        return NotTaken(*found or [Objection("", errors.foreign(message) or f"is refused with HTTP {status}")])
+        unnamed = Objection("", errors.foreign(message) or f"is refused with HTTP {status}")
+        return NotTaken(*found or [unnamed], status=status)
     return errors.Unavailable(f"the API server answers with HTTP {status}: {errors.foreign(message)}")
 
 
@@ -69,4 +72,11 @@ def _objections(said: Mapping[str, Any], message: str) -> Iterator[Objection]:
     for cause in causes if isinstance(causes, list) else ():
         path = str(cause.get("field") or "").lstrip(".")
         if path and path != "<nil>":
-            yield Objection(path, errors.foreign(_VALUE.sub("", str(cause.get("message") or ""))))
+            yield Objection(path, errors.foreign(_worded(path, str(cause.get("message") or ""))))
+
+
+def _worded(path: str, message: str) -> str:
+    """A cause in words that follow its path, without the value that it is about."""
+    if conflict := _CONFLICT.match(message):
+        return f"was set by {conflict[1]} to something else"
+    return _VALUE.sub("", message).removeprefix(f"{path} in body ")

@@ -73,10 +73,9 @@ class Calls:
         """Whether this very call is kept."""
         return identity.uid in self._held
 
-    @property
-    def settling(self) -> frozenset[str]:
-        """The calls whose end somebody here is writing or has written, and that have not left the watch yet."""
-        return frozenset(self._settling)
+    def is_settling(self, uid: str) -> bool:
+        """Whether somebody here is writing the end of a call, or has, and the call has not left the watch yet."""
+        return uid in self._settling
 
     def is_news(self, manifest: Manifest) -> bool:
         """Whether `put` would change anything; asked for every event, so it reads next to nothing."""

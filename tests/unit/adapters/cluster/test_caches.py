@@ -144,7 +144,7 @@ def test_a_report_about_a_call_that_has_left_does_not_bring_it_back(caches: Cach
     caches.unfinished.reported(call)
 
     assert not caches.calls
-    assert not caches.unfinished.settling
+    assert not caches.unfinished.is_settling("uid-one")
 
 
 def test_a_call_that_is_no_more_is_told_of_once(caches: Caches, wakes: FakeWakes) -> None:

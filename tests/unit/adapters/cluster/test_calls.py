@@ -16,7 +16,7 @@ from tests.unit.core.examples import NOW
 from toolcall_operator.adapters.cluster.caches import Caches
 from toolcall_operator.adapters.cluster.calls import KubernetesCluster
 from toolcall_operator.adapters.cluster.events import Events
-from toolcall_operator.adapters.cluster.resources import SESSIONS, TOOLCALLS
+from toolcall_operator.adapters.cluster.resources import SESSIONS, TOOLCALLS, Address
 from toolcall_operator.adapters.cluster.shelf import Identity
 from toolcall_operator.api.toolcall import FINALIZER, ToolCall
 from toolcall_operator.api.toolcallstatus import Dispatch, ToolCallStatus
@@ -137,7 +137,7 @@ async def test_a_call_that_somebody_else_ended_keeps_its_end() -> None:
         await place.cluster.report(call, ended(call, "our end"))
 
     assert place.status == theirs
-    assert not place.caches.unfinished.settling
+    assert not place.caches.unfinished.is_settling("uid-one")
 
 
 async def test_a_claim_that_landed_unheard_is_found_when_it_is_made_again_at_another_moment() -> None:
@@ -184,17 +184,32 @@ async def test_what_the_api_server_will_not_have_is_rejected_and_the_call_not_ta
     with pytest.raises(Rejected, match="too large"):
         await place.cluster.report(place.call, ended(place.call))
 
-    assert not place.caches.unfinished.settling
+    assert not place.caches.unfinished.is_settling("uid-one")
 
 
-async def test_while_an_end_is_written_the_call_may_leave_the_watch_unasked() -> None:
+async def test_while_an_end_is_being_written_the_call_may_leave_the_watch_unasked() -> None:
+    place = Place()
+    patch, seen = place.client.patch, []
+
+    async def watched(address: Address, operations: bytes) -> None:
+        seen.append(place.caches.unfinished.is_settling("uid-one"))
+        await patch(address, operations)
+
+    place.client.patch = watched  # type: ignore[method-assign]  # to look at what holds while a request is under way
+    await place.cluster.report(place.call, ended(place.call))
+
+    assert seen == [True]
+    assert place.caches.unfinished.is_settling("uid-one")
+
+
+async def test_an_end_that_may_not_have_been_written_leaves_the_call_in_sight() -> None:
     place = Place()
     place.client.troubles.append(Unavailable("not now"))
 
     with pytest.raises(Unavailable):
         await place.cluster.report(place.call, ended(place.call))
 
-    assert place.caches.unfinished.settling == {"uid-one"}
+    assert not place.caches.unfinished.is_settling("uid-one")
 
 
 # Reading --------------------------------------------------------------------------------------------------------------
@@ -229,11 +244,38 @@ async def test_the_world_of_a_call_is_its_session_and_the_class_that_was_frozen_
     assert place.client.asked == []
 
 
+async def test_the_calls_of_a_session_share_one_world_until_the_session_changes() -> None:
+    place = Place()
+    bound = {"resolvedClass": manifests.session_class()["spec"]}
+    place.caches.put(manifests.session(status=bound))
+
+    first = await place.cluster.observe(place.call)
+    again = await place.cluster.observe(place.call)
+    place.caches.put(manifests.session(version=2, status=bound))
+    changed = await place.cluster.observe(place.call)
+
+    assert again is first
+    assert changed is not first
+    assert changed.session is place.caches.sessions[NAMESPACE, "work"]
+
+
 async def test_a_session_without_a_sandbox_has_no_class_yet() -> None:
     place = Place()
     place.caches.put(manifests.session())
 
     assert (await place.cluster.observe(place.call)).session_class is None
+
+
+async def test_a_class_that_cannot_be_read_says_why_until_it_is_mended() -> None:
+    place = Place()
+    place.caches.put(manifests.session())
+    place.caches.put(manifests.session_class(image=1))
+    bad = (await place.cluster.observe(place.call)).unread
+
+    place.caches.put(manifests.session_class(version=2))
+
+    assert "spec.image" in bad
+    assert (await place.cluster.observe(place.call)).unread == ""
 
 
 async def test_a_session_that_cannot_be_read_says_why() -> None:
@@ -394,4 +436,4 @@ async def test_a_call_that_could_not_be_ended_is_tried_again_later() -> None:
     with pytest.raises(Unavailable):
         await place.cluster.end_unread(place.caches.unfinished.unread["uid-bad"], NOW)
 
-    assert not place.caches.unfinished.settling
+    assert not place.caches.unfinished.is_settling("uid-bad")

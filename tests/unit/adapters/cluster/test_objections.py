@@ -36,7 +36,7 @@ CASES = {
             ("<nil>", UNCHECKED),
         ),
         [
-            "spec.timeout spec.timeout in body should match '^a:b$'",
+            "spec.timeout should match '^a:b$'",
             'spec.mode supported values: "sync", "stream"',
             "spec.stdin Too long: may not be more than 1048576 bytes",
         ],
@@ -53,8 +53,8 @@ CASES = {
     ),
     "a field that somebody else owns": (
         409,
-        body("Apply failed with 1 conflict", (".spec.tool", 'conflict with "kubectl"')),
-        ['spec.tool conflict with "kubectl"'],
+        body("Apply failed with 1 conflict", (".spec.tool", 'conflict with "kubectl" using v1')),
+        ['spec.tool was set by "kubectl" to something else'],
     ),
     "a namespace there is none": (404, body('namespaces "x" not found'), ['namespaces "x" not found']),
     "an object that is too large": (

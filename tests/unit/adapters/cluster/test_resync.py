@@ -94,7 +94,7 @@ async def test_nobody_is_asked_about_a_call_that_ended_here() -> None:
     assert place.client.asked == []
     assert place.wakes.woken == []
     assert not place.caches.calls
-    assert not place.caches.unfinished.settling
+    assert not place.caches.unfinished.is_settling("uid-one")
 
 
 async def test_a_process_that_carries_no_calls_does_not_ask_what_became_of_them() -> None:

@@ -1,4 +1,4 @@
-"""The operator's own client, for the tests of this folder: as who the kubeconfig says, or with a token's rights alone."""
+"""The operator's own client for the tests of this folder: as the kubeconfig's user, or with a token's rights alone."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from toolcall_operator.adapters.cluster import client as clients
 from toolcall_operator.adapters.cluster import operatorkey
 from toolcall_operator.adapters.cluster.client import Client, Selection
 from toolcall_operator.adapters.cluster.exec import Ending
-from toolcall_operator.adapters.cluster.resources import CONFIG_MAPS, PODS, TOOLCALLS, Address
+from toolcall_operator.adapters.cluster.resources import CONFIG_MAPS, PODS, TOOLCALLS, Address, Resource
 
 pytestmark = pytest.mark.cluster
 LABELS = {"suite": "client"}
@@ -96,7 +96,7 @@ class TestObjects:
 
         whole = await client.list(CONFIG_MAPS.within(kubectl.namespace), Selection(labels="suite=client"))
         bare = await client.list(
-            CONFIG_MAPS.within(), Selection(f"suite=client", f"metadata.namespace={kubectl.namespace}", True)
+            CONFIG_MAPS.within(), Selection("suite=client", f"metadata.namespace={kubectl.namespace}", True)
         )
 
         assert mine <= {item["metadata"]["name"] for item in whole}
@@ -119,16 +119,12 @@ class TestRefusals:
                 await stranger.get(PODS.named("a", "default"))
 
     async def test_a_quota_that_is_used_up_is_told_in_its_own_words(self, client: Client, kubectl: Kubectl) -> None:
-        kubectl("create", "quota", "none", "--hard=pods=0")
+        kubectl("create", "quota", "none", "--hard=services=0")
+        kubectl("wait", "--for=jsonpath={.status.hard.services}=0", "quota/none", "--timeout=10s")
+        service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}}
 
-        def in_force() -> bool:
-            return kubectl.get("quota", "none").get("status", {}).get("hard") == {"pods": "0"}
-
-        while not in_force():
-            await asyncio.sleep(0.1)
         with pytest.raises(errors.Rejected, match="exceeded quota: none"):
-            await client.create(PODS.within(kubectl.namespace), pod("over-quota"))
-        kubectl("delete", "quota", "none")
+            await client.create(Resource("", "v1", "services").within(kubectl.namespace), service)
 
     async def test_what_is_too_large_is_rejected(self, client: Client, kubectl: Kubectl) -> None:
         for size in (2 << 20, 4 << 20):
@@ -149,13 +145,14 @@ def pod(name: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": LABELS}, "spec": spec}
 
 
-class TestExec:
-    @pytest.fixture(scope="class")
-    def running(self, kubectl: Kubectl) -> Address:
-        kubectl.apply(pod("running"))
-        kubectl("wait", "--for=condition=Ready", "pod/running", "--timeout=50s")
-        return PODS.named("running", kubectl.namespace)
+@pytest.fixture(scope="module")
+def running(kubectl: Kubectl) -> Address:
+    kubectl.apply(pod("running"))
+    kubectl("wait", "--for=condition=Ready", "pod/running", "--timeout=50s")
+    return PODS.named("running", kubectl.namespace)
 
+
+class TestExec:
     async def test_a_program_is_fed_and_heard_and_its_code_is_told(self, client: Client, running: Address) -> None:
         stream = await client.exec(running, "main", ("sh", "-c", "head -c 200000 | wc -c; echo no >&2; exit 7"))
         stream.write(b"x" * 200_000)

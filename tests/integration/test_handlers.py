@@ -45,10 +45,9 @@ class Pointer(FakeClient):
 
 
 class Server:
-    """Lists `calls`, then streams to every watch of calls what is put into `stream`; None cuts the connection, an
-    error ends the stream.
+    """Lists `calls`, then streams to every watch of calls what is put into `stream`.
 
-    `queries` are those for calls. The other three kinds are there and empty.
+    None cuts the connection, an error ends the stream. `queries` are those for calls. The other three kinds are there and empty.
     """
 
     def __init__(self) -> None:
@@ -188,6 +187,21 @@ async def test_a_watch_that_is_too_old_begins_anew_with_a_list(place: Place) -> 
         await place.knows("two")
 
     assert [query.get("resourceVersion") for query in place.server.queries] == [None, "7", None, "7"]
+
+
+async def test_a_watch_that_falls_silent_is_begun_anew_where_it_was(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    impatient = handlers.settings()
+    impatient.watching.inactivity_timeout = 0.2
+    monkeypatch.setattr(handlers, "settings", lambda: impatient)
+    await place.server.stream.put(added("one", 8))
+
+    async with place.watching():
+        await place.knows("one")
+        await soon(lambda: len(place.server.queries) > 3)
+
+    assert [query.get("resourceVersion") for query in place.server.queries[:4]] == [None, "7", "8", "8"]
 
 
 async def test_an_error_within_a_stream_ends_the_watches(place: Place) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 from pydantic import ValidationError
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from toolcall_operator import errors, settings
 from toolcall_operator.cli.refusal import Refusal
@@ -54,7 +54,8 @@ def operator(**given: str | None) -> None:
 @click.command(name="settings")
 def listed() -> None:
     """List every setting of the operator: its flag, its environment variable, its value here and now."""
-    table = Table("flag", "environment variable", "value", "meaning", box=None, pad_edge=False)
+    names = (Column(header, no_wrap=True) for header in ("flag", "environment variable"))
+    table = Table(*names, Column("value", overflow="fold"), "meaning", box=None, pad_edge=False)
     now = read({})
     for name, field in OperatorSettings.model_fields.items():
         value = shown(getattr(now, name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,13 +24,15 @@ JSON = "application/json"
 _CONNECT_SECONDS = 10.0
 _REQUESTS_AT_ONCE = 32
 _IDLE_SECONDS = 60.0  # Shorter than the API server's 90 s: a connection that it closes first may swallow a request.
+_LARGEST_BODY = 3 << 20
+_AT_ONCE = 512 << 10
 _ANSWER_BYTES = 256 << 20
 _REFUSAL_BYTES = 64 << 10
 _MESSAGE_BYTES = 1 << 20
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.1, 10.0
 _CLOSING_SECONDS = 2.0
 _FAREWELL_SECONDS = 0.05
-_OK, _SUCCESSES, _UNAUTHORIZED, _TOO_MANY = 200, 300, 401, 429
+_OK, _SUCCESSES, _UNAUTHORIZED, _TOO_LARGE, _TOO_MANY = 200, 300, 401, 413, 429
 _METHODS: Mapping[str, str] = {
     "get": "GET",
     "list": "GET",
@@ -90,6 +93,9 @@ class Transport:
             Unavailable: there was none in time.
             Refused: it was a refusal.
         """
+        if request.body is not None and len(request.body) > _LARGEST_BODY:
+            # The API server hangs up on a larger one in the middle, which looks like a connection that broke.
+            raise Refused(refusals.Refusal(_TOO_LARGE, f"it has more than {_LARGEST_BODY >> 20} MiB"))
         until = asyncio.get_running_loop().time() + REQUEST_SECONDS
         renewed = False
         while True:
@@ -139,7 +145,7 @@ class Transport:
             async with self._requests.request(
                 _METHODS[request.verb],
                 _url(credentials, request.address, request.query),
-                data=request.body,
+                data=_payload(request.body),
                 headers=headers,
                 allow_redirects=False,
                 **_carrier(credentials),
@@ -210,6 +216,11 @@ def _headers(credentials: Credentials) -> dict[str, str]:
 def _carrier(credentials: Credentials) -> dict[str, Any]:
     """What a connection is made with; one that was made with other certificates is not used again."""
     return {"ssl": credentials.context, "server_hostname": credentials.server_name, "proxy": credentials.proxy}
+
+
+def _payload(body: bytes | None) -> bytes | io.BytesIO | None:
+    """The same bytes; many are sent in pieces, with others' work in between."""
+    return io.BytesIO(body) if body is not None and len(body) > _AT_ONCE else body
 
 
 def _pause(answer: aiohttp.ClientResponse) -> float | None:

@@ -87,7 +87,7 @@ class Tokens:
 @asynccontextmanager
 async def served(server: Answering, *tokens: str) -> AsyncIterator[Client]:
     """A client of that server."""
-    application = web.Application()
+    application = web.Application(client_max_size=16 << 20)
     application.router.add_route("*", "/{path:.*}", server.handle)
     async with TestServer(application) as running:
         client = await Client.open(Tokens(str(running.make_url("")).rstrip("/"), list(tokens or ("first",))))

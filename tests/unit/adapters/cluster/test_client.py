@@ -230,3 +230,12 @@ class TestTrouble:
         with pytest.raises(errors.Rejected) as caught:
             await client.create(PODS.within("space"), {})
         assert len(str(caught.value)) < 400
+
+    async def test_a_large_body_arrives_whole_and_a_larger_one_is_not_sent(
+        self, client: Client, server: Answering
+    ) -> None:
+        await client.patch(POD, b"x" * (2 << 20))
+        with pytest.raises(errors.Rejected, match="more than 3 MiB"):
+            await client.patch(POD, b"x" * (4 << 20))
+
+        assert [len(asked.body) for asked in server.asked] == [2 << 20]

@@ -47,7 +47,8 @@ class Pointer(FakeClient):
 class Server:
     """Lists `calls`, then streams to every watch of calls what is put into `stream`.
 
-    None cuts the connection, an error ends the stream. `queries` are those for calls. The other three kinds are there and empty.
+    None cuts the connection, an error ends the stream. `queries` are those for calls. The other three kinds are there,
+    and empty.
     """
 
     def __init__(self) -> None:

@@ -8,8 +8,6 @@ from typing import Any
 
 import click
 from pydantic import ValidationError
-from rich.console import Console
-from rich.table import Column, Table
 
 from toolcall_operator import errors, settings
 from toolcall_operator.cli.refusal import Refusal
@@ -54,14 +52,10 @@ def operator(**given: str | None) -> None:
 @click.command(name="settings")
 def listed() -> None:
     """List every setting of the operator: its flag, its environment variable, its value here and now."""
-    names = (Column(header, no_wrap=True) for header in ("flag", "environment variable"))
-    table = Table(*names, Column("value", overflow="fold"), "meaning", box=None, pad_edge=False)
     now = read({})
     for name, field in OperatorSettings.model_fields.items():
-        value = shown(getattr(now, name))
-        table.add_row(settings.flag(name), settings.variable(name), value, field.description or "")
-    console = Console()
-    console.print(table, width=max(console.width, 160))
+        click.echo(f"{settings.flag(name)}  {settings.variable(name)}={shown(getattr(now, name))}")
+        click.echo(f"    {field.description}")
 
 
 def read(given: Mapping[str, str | None]) -> OperatorSettings:

@@ -22,7 +22,7 @@ from toolcall_operator.reconcile.preparing import Ready, stopped_in_time
 from toolcall_operator.reconcile.record import Record, Stop
 
 HELD_AFTER = timedelta(seconds=1)
-"""A call that runs longer is held, so that its end is seen also if it is deleted; for a shorter one a write is saved."""
+"""A call that runs longer is held: its end is seen also when it is deleted. A shorter one saves the write."""
 
 
 async def run(ready: Ready, record: Record, ports: Ports, stop: Stop) -> Outcome:

@@ -13,7 +13,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from tests.bench import latency, memory, throughput
+from tests.bench import cluster, latency, memory, site, throughput
 from tests.bench.measured import ROOT, Measured
 from tests.bench.sandbox import Bench, build
 
@@ -38,6 +38,10 @@ def measured(bench: Bench) -> Iterator[Measured]:
     yield from asyncio.run(latency.client(bench))
     yield asyncio.run(throughput.client(bench))
     yield throughput.whole_run(bench)
+    if reason := site.obstacle():
+        print(f"nothing was measured on a cluster: {reason}", file=sys.stderr)  # noqa: T201 - this is a command
+    else:
+        yield from asyncio.run(cluster.measured(bench.folder))
 
 
 def table(rows: list[Measured]) -> Table:

@@ -42,6 +42,9 @@ def session(**spec: object) -> dict[str, Any]:
     return manifest("SpiceboxSession", "session", **({"class": "class"} | spec))
 
 
+MOUNT = {"name": "files", "mountPath": "/files", "source": {"configMapRef": {"name": "files"}}}
+
+
 def source(**source: object) -> list[dict[str, Any]]:
     """Credentials of one reference, whose place is given."""
     return [{"source": {"type": "static", "namespace": "n", "name": "n", "key": "k"}, "inject": source}]
@@ -169,6 +172,25 @@ def test_a_finished_call_stays_finished(call: Kubectl) -> None:
     ]
 
 
+@pytest.mark.parametrize(("field", "value"), (("class", "other"), ("mounts", [MOUNT])))
+def test_a_session_keeps_its_class_and_its_mounts_once_it_is_bound(kubectl: Kubectl, field: str, value: object) -> None:
+    name = f"bound-{field}"
+    kubectl.apply(session() | {"metadata": {"name": name}})
+    changed = ("patch", "spiceboxsession", name, "--type=merge", f"--patch={json.dumps({'spec': {field: value}})}")
+    kubectl(*changed)
+    bound = {"resolvedClass": spiceboxclass()["spec"]}
+    kubectl(
+        *("patch", "spiceboxsession", name, "--subresource=status", "--type=merge"),
+        f"--patch={json.dumps({'status': bound})}",
+    )
+
+    kubectl("label", "spiceboxsession", name, "still=editable")
+    again = {"spec": {field: None if field == "mounts" else "third"}}
+    said = kubectl.refusal("patch", "spiceboxsession", name, "--type=merge", f"--patch={json.dumps(again)}")
+
+    assert f"spec.{field}" in said
+
+
 def test_columns_and_wait_show_how_a_call_ended(call: Kubectl) -> None:
     now = "2026-01-01T00:00:00Z"
     ended = {"status": "True", "reason": "NonZeroExit", "message": "exit code 7", "lastTransitionTime": now}
@@ -234,12 +256,13 @@ def test_what_was_applied_does_not_differ(applied: tuple[Kubectl, str]) -> None:
 
 def test_applying_again_changes_nothing(applied: tuple[Kubectl, str]) -> None:
     kubectl, way = applied
-    before = [item["metadata"]["resourceVersion"] for item in kubectl.get("tc,sbxses,sbxcls")["items"]]
+    files = ("--recursive", f"--filename={EXAMPLES}")
+    before = [item["metadata"]["generation"] for item in kubectl.get(*files)["items"]]
 
-    kubectl("apply", way, "--recursive", f"--filename={EXAMPLES}")
+    said = kubectl("apply", way, *files)
 
-    after = [item["metadata"]["resourceVersion"] for item in kubectl.get("tc,sbxses,sbxcls")["items"]]
-    assert before == after
+    assert before == [item["metadata"]["generation"] for item in kubectl.get(*files)["items"]]
+    assert all(line.endswith(("unchanged", "serverside-applied")) for line in said.splitlines())
 
 
 def test_the_crds_themselves_do_not_differ(cluster: Kubectl) -> None:

@@ -21,6 +21,18 @@ _ONE_OF_RULE = (
     "has(self.app) == has(self.user) && has(self.issuer) == has(self.subject) && has(self.app) != has(self.issuer)"
 )
 _OWNER_STAYS = "owner cannot be set, changed or taken away later: who owns a session is settled when it is made"
+_BOUND = "!has(oldSelf.status) || !has(oldSelf.status.resolvedClass)"
+_CLASS_STAYS = cel(
+    f"{_BOUND} || self.spec.class == oldSelf.spec.class",
+    "spec.class cannot change any more: the class is part of the session since its sandbox was made",
+    "spec.class",
+)
+_MOUNTS_STAY = cel(
+    f"{_BOUND} || has(self.spec.mounts) == has(oldSelf.spec.mounts)"
+    " && (!has(self.spec.mounts) || self.spec.mounts == oldSelf.spec.mounts)",
+    "spec.mounts cannot change any more: the sandbox was made with them",
+    "spec.mounts",
+)
 _VISIBLE = Text(r"^[\x21-\x7e]+$", 255, "visible ASCII characters without blanks")
 
 AppName = Annotated[
@@ -140,6 +152,8 @@ class SessionMeta(ObjectMeta):
 
 class SpiceboxSession(Manifest):
     """One sandbox of a SpiceboxClass, in which ToolCalls run one beside the other."""
+
+    model_config = ConfigDict(json_schema_extra=rules(_CLASS_STAYS, _MOUNTS_STAY))
 
     kind: Literal["SpiceboxSession"] = "SpiceboxSession"
     metadata: SessionMeta

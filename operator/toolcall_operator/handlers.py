@@ -13,7 +13,7 @@ from typing import Any
 import kopf
 
 from toolcall_operator.adapters.cluster.caches import Caches
-from toolcall_operator.adapters.cluster.client import Client
+from toolcall_operator.adapters.cluster.client import Client, Selection
 from toolcall_operator.adapters.cluster.departures import Departures
 from toolcall_operator.adapters.cluster.shelf import Identity
 from toolcall_operator.adapters.cluster.watched import WATCHED
@@ -162,6 +162,13 @@ def _is_kopfs(task: object) -> bool:
     return code is not None and Path(code.co_filename).is_relative_to(Path(kopf.__file__).parent)
 
 
+async def _require(client: Client, namespaces: Sequence[str]) -> None:
+    """Everything that is to be watched can be: kopf would wait in silence for a kind that is not there."""
+    for watched in WATCHED:
+        for collection in watched.collections(namespaces):
+            await client.list(collection, Selection(fields="metadata.name=none", metadata_only=True))
+
+
 def _unretrieved(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     """What nobody asked a task for, asyncio logs; of watches that end together, kopf asks the first one only."""
     if not _is_kopfs(context.get("future")):
@@ -173,7 +180,11 @@ async def watching(intake: Intake, namespaces: Sequence[str] = ()) -> AsyncItera
     """Watch these namespaces, or the whole cluster, as long as the context is open.
 
     kopf takes the signals SIGINT and SIGTERM as it starts: handlers of one's own are to be set within the context.
+
+    Raises:
+        Unavailable: one of the kinds is not there, or we may not list it.
     """
+    await _require(intake.client, namespaces)
     quieten()
     asyncio.get_running_loop().set_exception_handler(_unretrieved)
     watches = Watches(

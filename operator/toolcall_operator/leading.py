@@ -17,7 +17,7 @@ import stamina
 
 from toolcall_operator import bootstrap, errors
 from toolcall_operator.adapters.artifacts import StoreArtifacts
-from toolcall_operator.adapters.cluster import apiserver, operatorkey, resync
+from toolcall_operator.adapters.cluster import apiserver, definitions, filling, operatorkey, resync, rights
 from toolcall_operator.adapters.cluster.apiserver import Whereabouts
 from toolcall_operator.adapters.cluster.caches import Caches
 from toolcall_operator.adapters.cluster.calls import KubernetesCluster
@@ -70,9 +70,11 @@ class Site:
 
         Raises:
             Unavailable: the cluster does not answer, or a right lacks.
-            Rejected: what the operator keeps in the cluster is not as it should be.
+            Rejected: our kinds, or what the operator keeps in the cluster, are not as they should be.
         """
         namespace = settings.operator_namespace or client.namespace
+        await rights.require(client, settings.namespaces, namespace)
+        await definitions.require(client)
         caches = Caches()
         return cls(
             settings=settings,
@@ -168,7 +170,7 @@ async def led(site: Site, epoch: int) -> AsyncIterator[None]:
     """Carry the calls and keep the sessions of the site as long as the context is open; nothing in sandboxes ends."""
     client, caches, background = site.client, site.caches, Background()
     events = Events(client, site.identity, bootstrap.now)
-    cluster = KubernetesCluster(client, caches, events)
+    cluster = KubernetesCluster(client, caches, events, site.settings.session_ready_timeout)
     sandboxes = PodSandboxes(
         partial(PodConnector, client),
         partial(_newest, caches),
@@ -186,6 +188,7 @@ async def led(site: Site, epoch: int) -> AsyncIterator[None]:
             now=bootstrap.now,
             operator=site.identity,
             epoch=epoch,
+            fault_budget=site.settings.fault_budget,
         )
     )
     controller = SessionController(
@@ -198,6 +201,7 @@ async def led(site: Site, epoch: int) -> AsyncIterator[None]:
             key_hash=partial(pods.key_hash, site.operator_key),
         )
     )
+    await filling.fill(client, caches, site.settings.namespaces)
     caches.wakes = Leader(dispatcher, controller, sandboxes, cluster, background)
     caches.replay()
     background.start(events.run())

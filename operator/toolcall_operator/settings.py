@@ -70,6 +70,16 @@ class OperatorSettings(BaseSettings):
             "pods, Services and nodes that have public addresses."
         ),
     )
+    session_ready_timeout: timedelta = Field(
+        default=timedelta(minutes=2),
+        gt=timedelta(),
+        description="How long a call waits for the sandbox of its session to start, such as PT2M.",
+    )
+    fault_budget: timedelta = Field(
+        default=timedelta(minutes=2),
+        gt=timedelta(),
+        description="How long faults of the operator or the cluster are put up with before a call is claimed.",
+    )
     channel_idle: timedelta = Field(
         default=timedelta(minutes=5),
         description="How long the channel to a sandbox without calls is kept, such as PT5M.",

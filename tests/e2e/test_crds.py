@@ -259,10 +259,9 @@ def test_applying_again_changes_nothing(applied: tuple[Kubectl, str]) -> None:
     files = ("--recursive", f"--filename={EXAMPLES}")
     before = [item["metadata"]["generation"] for item in kubectl.get(*files)["items"]]
 
-    said = kubectl("apply", way, *files)
+    kubectl("apply", way, *files)
 
     assert before == [item["metadata"]["generation"] for item in kubectl.get(*files)["items"]]
-    assert all(line.endswith(("unchanged", "serverside-applied")) for line in said.splitlines())
 
 
 def test_the_crds_themselves_do_not_differ(cluster: Kubectl) -> None:

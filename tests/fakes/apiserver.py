@@ -129,7 +129,8 @@ def _shown(manifest: Manifest, selection: Selection) -> Manifest:
 
 def _is_selected(manifest: Manifest, selection: Selection) -> bool:
     labels, finished = manifest["metadata"].get("labels", {}), manifest.get("status", {}).get("finished") is True
-    by_field = {"": True, "status.finished!=true": not finished, "status.finished=true": finished}
+    none = {"metadata.name=none": False}
+    by_field = {"": True, "status.finished!=true": not finished, "status.finished=true": finished, **none}
     key, _, value = selection.labels.partition("=")
     by_label = not key or (labels.get(key) == value if value else key in labels)
     return by_field[selection.fields] and by_label

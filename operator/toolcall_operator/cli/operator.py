@@ -11,7 +11,6 @@ from pydantic import ValidationError
 
 from toolcall_operator import errors, settings
 from toolcall_operator.cli.refusal import Refusal
-from toolcall_operator.operating import run
 from toolcall_operator.settings import OperatorSettings
 
 HELP = """Run the operator: carry the ToolCalls of a cluster to their end.
@@ -43,8 +42,10 @@ def options(command: Command) -> Command:
 def operator(**given: str | None) -> None:
     """Run the operator until it is told to end."""
     chosen = read(given)
+    from toolcall_operator import operating  # noqa: PLC0415 - its watches take a second to load, which only it needs
+
     try:
-        sys.exit(run(chosen))
+        sys.exit(operating.run(chosen))
     except errors.OperatorError as error:
         raise Refusal(f"the operator cannot start: {error}") from error
 

@@ -19,9 +19,6 @@ AGENT_SESSION_LABEL = f"{GROUP}/agentsession"
 ABSENT_PATIENCE = timedelta(seconds=10)
 """`kubectl apply -R` may create a call before its session."""
 
-READY_PATIENCE = timedelta(minutes=2)
-"""How long a call waits for a sandbox to start."""
-
 Objection = Refused | Wait
 
 
@@ -67,7 +64,7 @@ def session_is_ready(call: ToolCall, world: World) -> Iterator[Objection]:
             return
     if not (conditions.is_true(found, "Ready") and world.session_class):
         message = f"SpiceboxSession {call.spec.session} is not ready{_progress(session)}"
-        yield Wait(Waiting.SESSION, READY_PATIENCE, Refused(Reason.SESSION_NOT_ACTIVE, message))
+        yield Wait(Waiting.SESSION, world.patience, Refused(Reason.SESSION_NOT_ACTIVE, message))
 
 
 def _progress(session: SpiceboxSession) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import cached_property
 
 from toolcall_operator.api.base import Model
@@ -20,7 +21,7 @@ class World:
     `unread` says where the session, or else its class, stands and why it cannot be read, when it is there all the same.
     `on_demand`: a sandbox is made when a call needs it, and what is absent will not come. Otherwise sandboxes are made
     by somebody else, whose word on the session's status is waited for, and `session_class` is the class as it was
-    frozen there.
+    frozen there. `patience` is how long a call waits for a sandbox to start.
 
     Raises:
         ValueError: `lacking` names something that is no matter of a place, and would silently lack nothing.
@@ -31,6 +32,7 @@ class World:
     lacking: tuple[str, ...] = ()
     unread: str = ""
     on_demand: bool = True
+    patience: timedelta = timedelta(minutes=2)
 
     def __post_init__(self) -> None:
         if self.lacking and (unknown := set(self.lacking) - support.OF_THE_PLACE):

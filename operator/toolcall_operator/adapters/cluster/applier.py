@@ -93,7 +93,9 @@ class Applier(Client):
         except errors.Unavailable as error:
             raise errors.Unavailable(f"{self.server}: {error}") from error
         if ToolCall.__name__ not in known:
-            raise errors.Rejected(f"{self.server} knows no ToolCalls: apply the CustomResourceDefinitions of crds/ first")
+            raise errors.Rejected(
+                f"{self.server} knows no ToolCalls: apply the CustomResourceDefinitions of crds/ first"
+            )
 
     async def apply(self, manifest: Mapping[str, Any]) -> Mapping[str, Any]:
         """Have the cluster hold the object, and return it as it does.
@@ -119,7 +121,9 @@ class Applier(Client):
         while True:
             query = urlencode(_WATCH | {"resourceVersion": version})
             try:
-                async with self._stream(Request("list", TOOLCALLS.within(namespace), query), _SILENCE_SECONDS) as chunks:
+                async with self._stream(
+                    Request("list", TOOLCALLS.within(namespace), query), _SILENCE_SECONDS
+                ) as chunks:
                     async for line in watch.lines(chunks):
                         event = watch.read(line)
                         version = event.version

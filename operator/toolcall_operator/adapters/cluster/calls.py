@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from toolcall_operator.adapters.cluster import finalizers, patches
 from toolcall_operator.adapters.cluster.caches import Caches, Key
@@ -26,13 +26,18 @@ from toolcall_operator.errors import Gone, Rejected, Superseded, Unavailable
 
 
 class KubernetesCluster:
-    """Implements `ports.Cluster`: reads from the caches, writes to the API server."""
+    """Implements `ports.Cluster`: reads from the caches, writes to the API server.
 
-    def __init__(self, client: Client, caches: Caches, events: Events, lacking: tuple[str, ...] = ()) -> None:
+    `patience` is how long a call waits for its session's sandbox to start.
+    """
+
+    def __init__(
+        self, client: Client, caches: Caches, events: Events, patience: timedelta = timedelta(minutes=2)
+    ) -> None:
         self._client = client
         self._caches = caches
         self._events = events
-        self._lacking = lacking
+        self._patience = patience
         self._seen: dict[str, int] = {}
         self._worlds: dict[Key, tuple[int, World]] = {}
 
@@ -163,15 +168,20 @@ class KubernetesCluster:
         session, revision = self._caches.sessions.get(key), self._caches.session_revision(key)
         if session is None:
             self._worlds.pop(key, None)
-            return World(None, None, self._lacking, self._caches.unread_session(key), on_demand=False)
+            return self._new_world(None, None, self._caches.unread_session(key))
         frozen = frozen_class(session)
         if frozen is None:
-            return World(session, None, self._lacking, self._caches.unread_class(session.spec.class_), on_demand=False)
+            return self._new_world(session, None, self._caches.unread_class(session.spec.class_))
         known, world = self._worlds.get(key, (0, None))
         if world is None or known != revision:
-            world = World(session, frozen, self._lacking, on_demand=False)
+            world = self._new_world(session, frozen)
             self._worlds[key] = revision, world
         return world
+
+    def _new_world(
+        self, session: SpiceboxSession | None, session_class: SpiceboxClass | None, unread: str = ""
+    ) -> World:
+        return World(session, session_class, unread=unread, on_demand=False, patience=self._patience)
 
     async def _refresh(self, key: Key) -> None:
         """Ask for a session, and have the caches know."""

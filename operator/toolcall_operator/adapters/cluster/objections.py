@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
-
-import pydantic_core
 
 from toolcall_operator import errors
+from toolcall_operator.adapters.cluster.refusals import Refusal
 
 _VALUE = re.compile(
     r'^(?:Invalid|Unsupported|Duplicate) value: (?:(?:"(?:[^"\\]|\\.)*"|[\d.eE+-]+|true|false|null|\{.*\}|\[.*\]): )?',
@@ -43,40 +41,27 @@ class NotTaken(errors.Rejected):
         self.status = status
 
 
-def error(status: int, body: bytes) -> errors.OperatorError:
-    """What an answer to an apply means that is none: NotTaken for what is in the manifest, else Unavailable."""
-    said = _status(body)
-    message = str(said.get("message") or "")
-    if status in _FINAL or any(words in message for words in _UNFIT):
-        found = tuple(dict.fromkeys(_objections(said, message)))
-        unnamed = Objection("", errors.foreign(message) or f"is refused with HTTP {status}")
-        return NotTaken(*found or [unnamed], status=status)
-    return errors.Unavailable(f"the API server answers with HTTP {status}: {errors.foreign(message)}")
+def error(refusal: Refusal) -> errors.OperatorError:
+    """What a refused apply means: NotTaken for what is in the manifest, else Unavailable."""
+    said = errors.foreign(refusal.message)
+    if refusal.status in _FINAL or any(words in refusal.message for words in _UNFIT):
+        unnamed = Objection("", said or f"is refused with HTTP {refusal.status}")
+        return NotTaken(*tuple(dict.fromkeys(_objections(refusal))) or (unnamed,), status=refusal.status)
+    return errors.Unavailable(f"the API server answers with HTTP {refusal.status}{f': {said}' if said else ''}")
 
 
-def _status(body: bytes) -> Mapping[str, Any]:
-    try:
-        said = pydantic_core.from_json(body)
-    except ValueError:
-        return {}
-    return said if isinstance(said, Mapping) else {}
-
-
-def _objections(said: Mapping[str, Any], message: str) -> Iterator[Objection]:
+def _objections(refusal: Refusal) -> Iterator[Objection]:
     """Each field that is named; a rule that was not checked, because another was broken, names none."""
-    if _MISTYPED in message:
-        for path, problem in _FIELD.findall(message):
+    if _MISTYPED in refusal.message:
+        for path, problem in _FIELD.findall(refusal.message):
             yield Objection(path, errors.foreign(problem))
-    details = said.get("details")
-    causes = details.get("causes") if isinstance(details, Mapping) else None
-    for cause in causes if isinstance(causes, list) else ():
-        path = str(cause.get("field") or "").lstrip(".")
-        if path and path != "<nil>":
-            yield Objection(path, errors.foreign(_worded(path, str(cause.get("message") or ""))))
+    for field, message in refusal.causes:
+        if field and field != "<nil>":
+            yield _objection(field.lstrip("."), message)
 
 
-def _worded(path: str, message: str) -> str:
+def _objection(path: str, message: str) -> Objection:
     """A cause in words that follow its path, without the value that it is about."""
     if conflict := _CONFLICT.match(message):
-        return f"was set by {conflict[1]} to something else"
-    return _VALUE.sub("", message).removeprefix(f"{path} in body ")
+        return Objection(path, f"was set by {errors.foreign(conflict[1])} to something else")
+    return Objection(path, errors.foreign(_VALUE.sub("", message).removeprefix(f"{path} in body ")))

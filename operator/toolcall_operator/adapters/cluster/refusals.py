@@ -25,6 +25,8 @@ class Refusal:
     message: str = field(default="", repr=False)
     about: str = ""
     """The name of the object that it is about."""
+    causes: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    """Each field that is wrong, and what is said of it."""
 
     @classmethod
     def parse(cls, status: int, body: bytes) -> Refusal:
@@ -36,8 +38,15 @@ class Refusal:
         if not isinstance(said, Mapping):
             return cls(status)
         details = said.get("details")
-        about = details.get("name") if isinstance(details, Mapping) else None
-        return cls(status, str(said.get("message") or ""), str(about or ""))
+        if not isinstance(details, Mapping):
+            details = {}
+        listed = details.get("causes")
+        causes = tuple(
+            (str(cause.get("field") or ""), str(cause.get("message") or ""))
+            for cause in (listed if isinstance(listed, list) else ())
+            if isinstance(cause, Mapping)
+        )
+        return cls(status, str(said.get("message") or ""), str(details.get("name") or ""), causes)
 
 
 def error(verb: str, address: Address, refusal: Refusal) -> errors.OperatorError:

@@ -57,6 +57,8 @@ class Resync:
                 await self.once()
             except OperatorError as trouble:
                 log.warning("the caches could not be compared with the cluster: %s", trouble)
+            except Exception as bug:  # noqa: BLE001 (nobody else would find what was missed)
+                log.error("a resync met a bug: %s", type(bug).__name__)  # noqa: TRY400 (its text can hold anything)
 
     async def once(self) -> None:
         """Forget what is gone, fetch what is news, and wake everybody for what is there.

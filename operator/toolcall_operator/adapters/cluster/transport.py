@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import io
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -110,6 +110,29 @@ class Transport:
                     raise
                 else:
                     await asyncio.sleep(refused.pause)
+
+    @asynccontextmanager
+    async def _stream(self, request: Request, silence: float) -> AsyncIterator[AsyncIterator[bytes]]:
+        """The chunks of an answer that goes on, until nothing comes for `silence` seconds.
+
+        Raises:
+            Unavailable: there was none in time, or it broke off while the context was open.
+            Refused: it was a refusal.
+        """
+        used = self._current()
+        patience = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS, sock_read=silence)
+        with _told(request.verb, request.address):
+            async with self._streams.request(
+                _METHODS[request.verb],
+                _url(used, request.address, request.query),
+                headers={**_headers(used), "Accept": request.accept},
+                timeout=patience,
+                allow_redirects=False,
+                **_carrier(used),
+            ) as answer:
+                if not _OK <= answer.status < _SUCCESSES:
+                    raise Refused(refusals.Refusal.parse(answer.status, await _read(answer, _REFUSAL_BYTES)))
+                yield answer.content.iter_any()
 
     async def _websocket(self, address: Address, query: str, subprotocol: str) -> aiohttp.ClientWebSocketResponse:
         """A websocket; asked for once more with new credentials.

@@ -24,6 +24,11 @@ class Watched:
     namespaced: bool = True
 
     @property
+    def selection(self) -> Selection:
+        """What is watched."""
+        return Selection(labels=self.labels, fields=self.fields)
+
+    @property
     def metadata(self) -> Selection:
         """The metadata alone of what is watched."""
         return Selection(labels=self.labels, fields=self.fields, metadata_only=True)

@@ -18,13 +18,15 @@ class Patience:
     """How long things are waited for, in seconds.
 
     `retention` must be the supervisor's: how long it keeps an ended call for somebody to ask. `request` is what may
-    pass before a request that was not answered fails, `opening` before a hello was answered. The pauses
-    between attempts to connect are drawn from 0 to `first_pause`, which doubles up to `longest_pause`.
+    pass before a request that was not answered fails, `opening` before a hello was answered, `mending` before who comes
+    anew is told that a broken connection was not made again. The pauses between attempts to connect are drawn from 0 to
+    `first_pause`, which doubles up to `longest_pause`.
     """
 
     ping: float = 10.0
     request: float = 30.0
     opening: float = 10.0
+    mending: float = 5.0
     retention: float = 600.0
     first_pause: float = 0.05
     longest_pause: float = 5.0
@@ -59,6 +61,11 @@ class Line:
         if self._hello is None:
             raise errors.Unavailable("the sandbox has not been reached yet")
         return self._hello
+
+    @property
+    def met(self) -> bool:
+        """Whether a supervisor has answered, be it on a connection that is broken by now."""
+        return self._hello is not None
 
     @property
     def lost(self) -> bool:

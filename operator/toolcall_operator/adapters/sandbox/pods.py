@@ -156,8 +156,10 @@ class PodSandboxes:
         return standing
 
     async def _reached(self, standing: Standing) -> messages.Hello:
-        until = asyncio.get_running_loop().time() + self._patience.opening + self._patience.request
-        return (await standing.line.connection(until)).hello
+        """What the supervisor said; one that was met before answers soon, or there is a trouble to be shown."""
+        patience = self._patience
+        seconds = patience.mending if standing.line.met else patience.opening + patience.request
+        return (await standing.line.connection(asyncio.get_running_loop().time() + seconds)).hello
 
     def _rest(self, pod_uid: str, standing: Standing) -> None:
         """The line was used; if nobody does any more, its time runs."""

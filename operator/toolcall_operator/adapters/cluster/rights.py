@@ -1,0 +1,119 @@
+"""The rights without which an operator cannot work: asked for one by one before it starts, and told all at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from toolcall_operator.adapters.cluster.client import Client
+from toolcall_operator.adapters.cluster.resources import (
+    ACCESS_REVIEWS,
+    CLASSES,
+    CONFIG_MAPS,
+    DEFINITIONS,
+    ENDPOINT_SLICES,
+    LEASES,
+    NAMESPACES,
+    NETWORK_POLICIES,
+    PODS,
+    SECRETS,
+    SERVICES,
+    SESSIONS,
+    TOOLCALLS,
+    Address,
+    Resource,
+)
+from toolcall_operator.errors import Unavailable
+
+_WHERE_CALLS_RUN: Sequence[tuple[Resource, str, str]] = (
+    (TOOLCALLS, "", "get list watch patch"),
+    (TOOLCALLS, "status", "patch"),
+    (SESSIONS, "", "get list watch patch delete"),
+    (SESSIONS, "status", "patch"),
+    (PODS, "", "get list watch create patch delete"),
+    (PODS, "exec", "get create"),  # a websocket begins with a GET; since Kubernetes 1.35 it needs both
+    (NETWORK_POLICIES, "", "get create"),
+    (CONFIG_MAPS, "", "get"),
+)
+_IN_THE_CLUSTER: Sequence[tuple[Resource, str, str]] = (
+    (DEFINITIONS, "", "get"),
+    (CLASSES, "", "get list watch"),
+    (CLASSES, "status", "patch"),
+    (NAMESPACES, "", "get"),
+)
+_AT_THE_API_SERVER: Sequence[tuple[Resource, str, str]] = ((SERVICES, "", "get"), (ENDPOINT_SLICES, "", "list"))
+_AT_HOME: Sequence[tuple[Resource, str, str]] = ((LEASES, "", "get create update"), (SECRETS, "", "get create"))
+
+# The names of the objects to which a right may be limited: rights to make or list objects cannot be.
+_ONLY = {
+    DEFINITIONS: tuple(f"{each.plural}.{each.group}" for each in (TOOLCALLS, SESSIONS, CLASSES)),
+    SERVICES: ("kubernetes",),
+    SECRETS: ("toolcall-operator-key",),
+    LEASES: ("toolcall-operator",),
+}
+_NAMELESS = frozenset({"create", "list"})
+_MOST_TOLD = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Right:
+    """What may be done to a resource, as the API server's rules name it; an address of no namespace is everywhere."""
+
+    verb: str
+    address: Address
+
+    def __str__(self) -> str:
+        where = f" in namespace {self.address.namespace}" if self.address.namespace else ""
+        return f"{self.verb} {self.address.what}{where}"
+
+
+def needed(namespaces: Sequence[str], home: str) -> tuple[Right, ...]:
+    """The rights that an operator of these namespaces needs, or of the whole cluster if there are none."""
+    return (
+        *(right for namespace in namespaces or ("",) for right in _rights(_WHERE_CALLS_RUN, namespace)),
+        *_rights(_IN_THE_CLUSTER),
+        *_rights(_AT_THE_API_SERVER, "default"),
+        *_rights(_AT_HOME, home),
+    )
+
+
+async def require(client: Client, namespaces: Sequence[str], home: str) -> None:
+    """Return if we have every right that is needed; `home` is the operator's own namespace.
+
+    Raises:
+        Unavailable: some lack, or the API server cannot be asked; the text names those that lack.
+    """
+    wanted = needed(namespaces, home)
+    allowed = await asyncio.gather(*(_is_allowed(client, right) for right in wanted))
+    lacking = list(dict.fromkeys(str(right) for right, has in zip(wanted, allowed, strict=True) if not has))
+    if lacking:
+        more = f", and {len(lacking) - _MOST_TOLD} more" if len(lacking) > _MOST_TOLD else ""
+        raise Unavailable(f"these rights lack: {', '.join(lacking[:_MOST_TOLD])}{more}")
+
+
+def _rights(table: Sequence[tuple[Resource, str, str]], namespace: str = "") -> Iterator[Right]:
+    for resource, subresource, verbs in table:
+        for verb in verbs.split():
+            for name in ("",) if verb in _NAMELESS else _ONLY.get(resource, ("",)):
+                yield Right(verb, Address(resource, namespace, name, subresource))
+
+
+async def _is_allowed(client: Client, right: Right) -> bool:
+    address = right.address
+    asked = {
+        "verb": right.verb,
+        "group": address.resource.group,
+        "version": address.resource.version,
+        "resource": address.resource.plural,
+        "subresource": address.subresource,
+        "namespace": address.namespace,
+        "name": address.name,
+    }
+    review = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectAccessReview",
+        "spec": {"resourceAttributes": {key: value for key, value in asked.items() if value}},
+    }
+    answer = await client.create(ACCESS_REVIEWS.within(), review)
+    return (answer.get("status") or {}).get("allowed") is True

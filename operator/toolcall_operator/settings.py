@@ -9,6 +9,8 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from toolcall_operator.api.durations import Duration
+
 PREFIX = "TOOLCALL_"
 
 List = Annotated[tuple[str, ...], NoDecode]
@@ -55,7 +57,7 @@ class OperatorSettings(BaseSettings):
     calls: int = Field(default=256, ge=1, description="How many calls run at once.")
     calls_per_namespace: int = Field(default=128, ge=1, description="How many calls of one namespace run at once.")
     pod_tasks: int = Field(
-        default=1024, ge=64, description="How many processes and threads a pod may have: the kubelet's podPidsLimit."
+        default=1024, ge=128, description="How many processes and threads a pod may have: the kubelet's podPidsLimit."
     )
     spool_size: int = Field(
         default=256 * 1024**2, ge=1024**2, description="How many bytes of output one sandbox keeps until it is stored."
@@ -70,22 +72,19 @@ class OperatorSettings(BaseSettings):
             "pods, Services and nodes that have public addresses."
         ),
     )
-    session_ready_timeout: timedelta = Field(
+    session_ready_timeout: Duration = Field(
         default=timedelta(minutes=2),
         gt=timedelta(),
-        description="How long a call waits for the sandbox of its session to start, such as PT2M.",
+        description="How long a call waits for the sandbox of its session to start, such as 2m.",
     )
-    fault_budget: timedelta = Field(
+    fault_budget: Duration = Field(
         default=timedelta(minutes=2),
         gt=timedelta(),
         description="How long faults of the operator or the cluster are put up with before a call is claimed.",
     )
-    channel_idle: timedelta = Field(
+    channel_idle: Duration = Field(
         default=timedelta(minutes=5),
-        description="How long the channel to a sandbox without calls is kept, such as PT5M.",
-    )
-    resync: timedelta = Field(
-        default=timedelta(seconds=45), description="How often the operator compares what it knows with the cluster."
+        description="How long the channel to a sandbox without calls is kept, such as 5m.",
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="What is logged.")
 

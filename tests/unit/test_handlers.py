@@ -152,6 +152,17 @@ def test_kopf_speaks_of_troubles_only() -> None:
     assert logging.getLogger("kopf._cogs.clients.api").isEnabledFor(logging.ERROR)
 
 
+async def test_a_kind_that_cannot_be_watched_is_told_before_anything_is() -> None:
+    place = Place()
+    place.client.refusals["list"] = Unavailable("there is no right to list toolcalls")
+
+    with pytest.raises(Unavailable, match="no right to list toolcalls"):
+        async with handlers.watching(place.intake, ["agents"]):
+            pytest.fail("it watches nothing")
+
+    assert place.client.asked == [("list", "toolcalls agents")]
+
+
 # How watches end ------------------------------------------------------------------------------------------------------
 async def test_watches_that_end_with_an_error_break() -> None:
     async def fail() -> None:

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from toolcall_operator import settings
 from toolcall_operator.core.reasons import Reason, Terminal
-from toolcall_operator.settings import Settings
+from toolcall_operator.settings import OperatorSettings, Settings
 
 README = (Path(__file__).parents[2] / "README.md").read_text()
-SETTINGS = tuple(f"{Settings.model_config.get('env_prefix')}{name.upper()}" for name in Settings.model_fields)
+SETTINGS = tuple(settings.variable(name) for name in (*Settings.model_fields, *OperatorSettings.model_fields))
 
 
 @pytest.mark.parametrize("name", (*Reason, *Terminal, *SETTINGS))

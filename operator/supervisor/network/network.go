@@ -87,24 +87,24 @@ func (w *Watch) known() (verdict string, reached netip.AddrPort) {
 // look goes on until the network is blocked.
 func (w *Watch) look() {
 	for blocked := 0; ; {
-		pause := w.pace.between
 		address, found := w.round()
-		switch verdict, _ := w.known(); {
-		case !found:
-			blocked++
-		case verdict == Open:
-			pause = w.pace.seldom
-			fallthrough
-		default:
+		if found {
 			w.note(address)
 			blocked = 0
-		}
-		if blocked == inARow {
+		} else if blocked++; blocked == inARow {
 			w.decide(Blocked)
 			return
 		}
-		time.Sleep(pause)
+		time.Sleep(w.pause(found))
 	}
+}
+
+// pause is how long the next look waits. Nobody waits for a network that was found open when the patience was over.
+func (w *Watch) pause(found bool) time.Duration {
+	if verdict, _ := w.known(); found && verdict == Open {
+		return w.pace.seldom
+	}
+	return w.pace.between
 }
 
 // round tries every address at once, and names one that can be reached.

@@ -53,9 +53,9 @@ def operator(**given: str | None) -> None:
 @click.command(name="settings")
 def listed() -> None:
     """List every setting of the operator: its flag, its environment variable, its value here and now."""
-    now = read({})
+    now = read({}).model_dump(mode="json")
     for name, field in OperatorSettings.model_fields.items():
-        click.echo(f"{settings.flag(name)}  {settings.variable(name)}={shown(getattr(now, name))}")
+        click.echo(f"{settings.flag(name)}  {settings.variable(name)}={shown(now[name])}")
         click.echo(f"    {field.description}")
 
 
@@ -81,4 +81,4 @@ def problem(name: str, message: str) -> str:
 
 def shown(value: object) -> str:
     """A value as it would be written."""
-    return ",".join(value) if isinstance(value, tuple) else str(value)
+    return ",".join(value) if isinstance(value, list) else str(value)

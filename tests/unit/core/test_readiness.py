@@ -58,6 +58,13 @@ def test_a_session_that_starts_is_waited_for(world: World) -> None:
     assert "SpiceboxSession work" in found.refusal.message
 
 
+def test_how_long_it_is_waited_for_is_a_matter_of_the_place() -> None:
+    found = validation.plan(examples.call(), replace(examples.in_cluster(), patience=timedelta(seconds=7)))
+
+    assert isinstance(found, Wait)
+    assert found.patience == timedelta(seconds=7)
+
+
 def test_what_holds_a_session_up_shows_on_its_calls() -> None:
     world = examples.in_cluster(("Progressing", True, "the image cannot be pulled"))
 

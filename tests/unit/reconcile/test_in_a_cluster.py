@@ -22,7 +22,9 @@ from toolcall_operator.reconcile import preparing, running
 from toolcall_operator.reconcile.record import Stop
 
 READY = examples.in_cluster(("Ready", True, ""))
-STARTING = examples.in_cluster(("Progressing", True, "the pod is being created"))
+STARTING = replace(
+    examples.in_cluster(("Progressing", True, "the pod is being created")), patience=timedelta(milliseconds=60)
+)
 ABSENT = World(None, None, on_demand=False)
 
 
@@ -32,7 +34,6 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(preparing, "SILENT_WAIT", timedelta(milliseconds=5))
     monkeypatch.setattr(running, "HELD_AFTER", timedelta(milliseconds=5))
     monkeypatch.setattr(readiness, "ABSENT_PATIENCE", timedelta(milliseconds=30))
-    monkeypatch.setattr(readiness, "READY_PATIENCE", timedelta(milliseconds=60))
 
 
 def held(call: ToolCall) -> ToolCall:

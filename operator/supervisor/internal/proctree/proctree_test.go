@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"toolcall-operator/supervisor/internal/threads"
 )
 
 // family starts a shell with a child that has a child; it gives their pids, parent first, and ends them with the test.
@@ -182,5 +184,24 @@ func TestAllEntriesOfAFolderAreNamed(t *testing.T) {
 	slices.Sort(got)
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%d of %d, %v", len(got), len(want), err)
+	}
+}
+
+func TestTasksAreProcessesAndTheirThreads(t *testing.T) {
+	before := Tasks([]int{os.Getpid()})
+	threads.Warm(before + 5)
+	pids := family(t)
+	if own := Tasks([]int{os.Getpid()}); own < before+5 {
+		t.Errorf("%d threads after %d", own, before)
+	}
+	if all := Tasks(pids); all != len(pids) {
+		t.Errorf("%d tasks of %d processes with one thread each", all, len(pids))
+	}
+	if none := Tasks([]int{1 << 30}); none != 0 {
+		t.Errorf("%d tasks of a process that does not exist", none)
+	}
+	all, err := AllTasks()
+	if least := len(pids) + before; err != nil || all < least {
+		t.Errorf("%d tasks in all, %v, and at least %d are ours", all, err, least)
 	}
 }

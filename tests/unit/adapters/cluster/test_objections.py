@@ -10,6 +10,7 @@ import pytest
 from toolcall_operator import errors
 from toolcall_operator.adapters.cluster import objections
 from toolcall_operator.adapters.cluster.objections import NotTaken
+from toolcall_operator.adapters.cluster.refusals import Refusal
 
 UNCHECKED = "Invalid value: null: some validation rules were not checked because the object was invalid"
 
@@ -68,7 +69,7 @@ CASES = {
 
 @pytest.mark.parametrize(("status", "answer", "told"), CASES.values(), ids=CASES.keys())
 def test_what_is_wrong_with_a_manifest_is_told_by_its_fields(status: int, answer: bytes, told: list[str]) -> None:
-    error = objections.error(status, answer)
+    error = objections.error(Refusal.parse(status, answer))
 
     assert isinstance(error, NotTaken)
     assert [str(objection) for objection in error.objections] == told
@@ -80,21 +81,23 @@ def test_what_is_wrong_with_a_manifest_is_told_by_its_fields(status: int, answer
     ids=("text", "text with quotes", "an object", "a list"),
 )
 def test_no_value_of_a_manifest_is_told(value: str) -> None:
-    error = objections.error(422, body("it is invalid", ("spec.env", f"Invalid value: {value}: must be short")))
+    error = objections.error(
+        Refusal.parse(422, body("it is invalid", ("spec.env", f"Invalid value: {value}: must be short")))
+    )
 
     assert str(error) == "spec.env must be short"
 
 
 @pytest.mark.parametrize("status", (401, 429, 500, 503, 504))
 def test_what_is_wrong_with_the_server_is_not_held_against_the_manifest(status: int) -> None:
-    error = objections.error(status, body("not now"))
+    error = objections.error(Refusal.parse(status, body("not now")))
 
     assert type(error) is errors.Unavailable
     assert str(error) == f"the API server answers with HTTP {status}: not now"
 
 
 def test_no_text_can_command_a_terminal_or_fill_it() -> None:
-    error = objections.error(422, body("it is invalid", ("spec.x", "\x1b[2J" + "long " * 1000)))
+    error = objections.error(Refusal.parse(422, body("it is invalid", ("spec.x", "\x1b[2J" + "long " * 1000))))
 
     assert str(error).isprintable()
     assert len(str(error)) < 300

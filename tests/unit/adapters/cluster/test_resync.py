@@ -296,6 +296,27 @@ async def test_resyncs_go_on_after_one_that_failed(monkeypatch: pytest.MonkeyPat
     assert not running.done()
 
 
+async def test_resyncs_go_on_after_a_bug_whose_text_stays_out_of_the_log(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(resync, "INTERVAL_SECONDS", (0.0, 0.0))
+    place = Place()
+
+    def break_down(_: object) -> None:
+        place.wakes.woken.append("broke down")
+        raise RuntimeError("the-secret-argument")
+
+    monkeypatch.setattr(place.wakes, "session_class", break_down)
+
+    running = asyncio.ensure_future(place.resync.run())
+    while place.wakes.woken.count("broke down") < 2:  # noqa: ASYNC110 (a fake has no event to wait for)
+        await asyncio.sleep(0)
+
+    running.cancel()
+    assert "RuntimeError" in caplog.text
+    assert "the-secret-argument" not in caplog.text
+
+
 # Ended calls that are still held --------------------------------------------------------------------------------------
 async def test_ended_calls_that_are_still_held_are_let_go() -> None:
     place = Place()

@@ -26,7 +26,7 @@ OPERATOR_KEY = b"o" * 32
 SESSION, CLASS = examples.session(), examples.session_class()
 RUNNING = PodView("default", "work-pod", "pod-1", "session-1", "Running", sandbox=Container("sandbox", is_running=True))
 KILLED = replace(RUNNING, phase="Failed", sandbox=Container("sandbox", ended=True, reason="OOMKilled", exit_code=137))
-PATIENCE = Patience(ping=60, request=0.2, opening=0.3, retention=0.2, first_pause=0.0001, longest_pause=0.001)
+PATIENCE = Patience(ping=60, request=0.2, opening=0.3, mending=0.1, retention=0.2, first_pause=0.0001, longest_pause=0.001)
 
 
 def call(uid: str = "call") -> ExecRequest:
@@ -112,6 +112,16 @@ class TestOpening:
                 pass
         async with cluster.sandboxes.open(SESSION, CLASS) as sandbox:
             assert await sandbox.calls() == {}
+
+    async def test_a_line_that_broke_and_stays_broken_is_told_of_soon(self, cluster: Cluster) -> None:
+        await cluster.sandboxes.greet(RUNNING, SESSION)
+        cluster.supervisor.connections[0].cut()
+        await asyncio.sleep(0.01)  # that is noticed
+        cluster.supervisor.unreachable = 1_000_000
+
+        with pytest.raises(errors.Unavailable, match="could not be reached in time: unreachable"):
+            async with asyncio.timeout(PATIENCE.request), cluster.sandboxes.open(SESSION, CLASS):
+                pass
 
     async def test_a_pod_that_is_lost_says_so_each_time(self, cluster: Cluster) -> None:
         cluster.supervisor.gone = True

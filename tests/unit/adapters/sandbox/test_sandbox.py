@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -19,6 +20,9 @@ from toolcall_operator.core.outcomes import Cause, ExecRequest, ExecResult
 from toolcall_operator.core.reasons import Reason
 
 QUICK = Patience(ping=60, request=0.2, retention=0.2, first_pause=0.0001, longest_pause=0.001)
+PATIENT = replace(QUICK, request=5)
+"""For what is to succeed, however busy the machine."""
+
 STDOUT, STDERR = bytes(range(40)), b"errors"
 
 
@@ -71,7 +75,7 @@ class TestBreaks:
         for place in places:
             # The first connection is for opening, and is cut once it has done that.
             supervisor = FakeSupervisor(lambda _: speaks(), piece=4, breaks=[Break(), place])
-            sandbox = await SupervisedSandbox.open(supervisor, IDENTITY, QUICK)
+            sandbox = await SupervisedSandbox.open(supervisor, IDENTITY, PATIENT)
             supervisor.connections[0].cut()
 
             assert (await run(sandbox, call()))[:2] == (STDOUT, STDERR), place

@@ -1,0 +1,84 @@
+"""The rights an operator needs are asked for before it starts, and are those that the manifest for tests gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.fakes.apiserver import FakeClient
+from toolcall_operator.adapters.cluster import rights
+from toolcall_operator.adapters.cluster.resources import Address
+from toolcall_operator.errors import Unavailable
+
+RBAC = Path(__file__).parents[3] / "e2e" / "rbac.yaml"
+BEST_EFFORT = {("", "events", "create")}
+"""What an operator does without if it may not."""
+
+
+class Judge(FakeClient):
+    """Allows everything but what is denied, by verb and resource; `asked_about` are the attributes of every review."""
+
+    def __init__(self, *denied: str) -> None:
+        super().__init__()
+        self._denied = denied
+        self.asked_about: list[Mapping[str, str]] = []
+
+    async def create(self, address: Address, manifest: Mapping[str, Any]) -> dict[str, Any]:
+        assert address.resource.plural == "selfsubjectaccessreviews"
+        asked = manifest["spec"]["resourceAttributes"]
+        self.asked_about.append(asked)
+        what = "/".join(filter(None, (asked["resource"], asked.get("subresource"))))
+        return {"status": {"allowed": f"{asked['verb']} {what}" not in self._denied}}
+
+
+async def test_whoever_has_every_right_may_start() -> None:
+    await rights.require(Judge(), ["team-a", "team-b"], "home")
+
+
+async def test_what_lacks_is_told_all_at_once_with_its_verb_its_resource_and_its_namespace() -> None:
+    denied = Judge("create pods/exec", "get secrets", "list spiceboxclasses")
+
+    with pytest.raises(Unavailable) as refusal:
+        await rights.require(denied, ["team-a"], "home")
+
+    assert "create pods/exec in namespace team-a" in str(refusal.value)
+    assert "get secrets in namespace home" in str(refusal.value)
+    assert "list spiceboxclasses" in str(refusal.value)
+
+
+async def test_a_list_without_end_is_cut() -> None:
+    with pytest.raises(Unavailable, match="and 8 more"):
+        await rights.require(Judge("get pods"), [f"team-{number}" for number in range(20)], "home")
+
+
+async def test_an_operator_of_the_whole_cluster_is_asked_about_no_namespace() -> None:
+    judge = Judge()
+
+    await rights.require(judge, [], "home")
+
+    assert {asked.get("namespace") for asked in judge.asked_about if asked["resource"] == "toolcalls"} == {None}
+    assert {asked.get("namespace") for asked in judge.asked_about if asked["resource"] == "leases"} == {"home"}
+
+
+def test_the_manifest_gives_what_is_needed_and_no_more() -> None:
+    needed = {
+        (right.address.resource.group, right.address.what, right.verb) for right in rights.needed(["team-a"], "home")
+    }
+
+    assert given() - BEST_EFFORT == needed
+
+
+def given() -> set[tuple[str, str, str]]:
+    """Every group, resource and verb of the manifest's roles."""
+    rules = [rule for each in yaml.safe_load_all(RBAC.read_text()) for rule in each.get("rules", ())]
+    return {
+        (group, resource, verb)
+        for rule in rules
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }

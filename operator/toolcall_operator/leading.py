@@ -25,7 +25,6 @@ from toolcall_operator.adapters.cluster.client import Client
 from toolcall_operator.adapters.cluster.departures import Departures
 from toolcall_operator.adapters.cluster.events import Events
 from toolcall_operator.adapters.cluster.objects import KubernetesObjects
-from toolcall_operator.adapters.cluster.unfinished import Unread
 from toolcall_operator.adapters.cluster.wakes import Asleep
 from toolcall_operator.adapters.sandbox import pods
 from toolcall_operator.adapters.sandbox.line import Patience
@@ -36,6 +35,7 @@ from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.core import pods as podstates
 from toolcall_operator.core.pods import PodPhase, PodView
 from toolcall_operator.core.podspec import INTERNAL_RANGES, SandboxSettings
+from toolcall_operator.core.unread import Unread
 from toolcall_operator.dispatcher import Dispatcher
 from toolcall_operator.ports import Ports
 from toolcall_operator.sessionports import SessionPorts
@@ -205,7 +205,6 @@ async def led(site: Site, epoch: int) -> AsyncIterator[None]:
     caches.wakes = Leader(dispatcher, controller, sandboxes, cluster, background)
     caches.replay()
     background.start(events.run())
-    background.start(resync.Resync(client, caches, site.departures, site.settings.namespaces).run())
     background.start(resync.keep_released(client, site.settings.namespaces))
     try:
         yield

@@ -7,14 +7,16 @@ import logging
 import os
 import signal
 from collections.abc import Coroutine, Iterator
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, aclosing, contextmanager
 
 import uvloop
 
 from toolcall_operator import errors
 from toolcall_operator.adapters.cluster import config
 from toolcall_operator.adapters.cluster.client import Client
+from toolcall_operator.adapters.cluster.config import Source
 from toolcall_operator.adapters.cluster.lease import Lease
+from toolcall_operator.adapters.cluster.resync import Resync
 from toolcall_operator.handlers import Intake, watching
 from toolcall_operator.leading import Site, led
 from toolcall_operator.settings import OperatorSettings
@@ -47,7 +49,7 @@ async def operate(settings: OperatorSettings) -> int:
         Unavailable: there is no cluster to work on.
     """
     async with AsyncExitStack() as held:
-        client = await Client.open(config.source(settings.kubeconfig, settings.context, os.environ))
+        client = await Client.open(source(settings))
         held.push_async_callback(client.aclose)
         site = await Site.open(settings, client)
         held.push_async_callback(site.departures.aclose)
@@ -56,7 +58,13 @@ async def operate(settings: OperatorSettings) -> int:
             watching(Intake(client, site.caches, site.departures), settings.namespaces)
         )
         ended = held.enter_context(signaled())
-        return await first_of(ended.wait(), watches.broken(), lead(site))
+        resync = Resync(client, site.caches, site.departures, settings.namespaces)
+        return await first_of(ended.wait(), watches.broken(), resync.run(), lead(site))
+
+
+def source(settings: OperatorSettings) -> Source:
+    """Where the credentials come from."""
+    return config.source(settings.kubeconfig, settings.context, os.environ)
 
 
 async def first_of(ended: Coroutine[None, None, object], *work: Coroutine[None, None, None]) -> int:
@@ -84,14 +92,17 @@ async def lead(site: Site) -> None:
     Raises:
         Unavailable: the lead was lost.
     """
-    lease = Lease(site.client, site.namespace, LEASE, site.identity)
-    try:
-        await acquired(lease)
-        log.info("leading, in term %d, as %s", lease.epoch, site.identity)
-        async with led(site, lease.epoch):
-            await lease.lost.wait()
-    finally:
-        await lease.release()
+    # Renewals go by connections of their own: they must wait behind nothing.
+    async with aclosing(await Client.open(source(site.settings))) as client:
+        lease = Lease(client, site.namespace, LEASE, site.identity)
+        try:
+            await acquired(lease)
+            site.client.may_write = lease.holds
+            log.info("leading, in term %d, as %s", lease.epoch, site.identity)
+            async with led(site, lease.epoch):
+                await lease.lost.wait()
+        finally:
+            await lease.release()
     raise errors.Unavailable("the lead was lost")
 
 

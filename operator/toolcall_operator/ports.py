@@ -146,6 +146,7 @@ class Cluster(Protocol):
         Raises:
             Unavailable: it may be deleted at any time.
             Gone: the call is no more, or is being deleted already.
+            Superseded: somebody has ended it.
         """
         ...
 

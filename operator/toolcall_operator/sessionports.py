@@ -14,6 +14,7 @@ from toolcall_operator.core.activity import Activity
 from toolcall_operator.core.pods import PodView
 from toolcall_operator.core.podspec import SandboxSettings
 from toolcall_operator.core.sessionknown import Greeting
+from toolcall_operator.core.unread import Unread
 
 __all__ = ["Activity", "Calls", "Greeter", "Greeting", "SessionCluster", "SessionPorts", "Supervisor", "Time"]
 
@@ -30,6 +31,14 @@ class SessionCluster(Protocol):
 
     def session_class(self, name: str) -> SpiceboxClass | None:
         """The class, if it is there and can be read."""
+        ...
+
+    def unread_session(self, key: Key) -> Unread | None:
+        """The session, if it is there and cannot be read."""
+        ...
+
+    def unread_class(self, name: str) -> Unread | None:
+        """The class, if it is there and cannot be read."""
         ...
 
     async def live_class(self, name: str) -> SpiceboxClass | None:
@@ -83,6 +92,15 @@ class SessionCluster(Protocol):
 
     async def report_class(self, session_class: SpiceboxClass, status: SpiceboxClassStatus) -> None:
         """Keep `status`; raises as `report_session` does."""
+        ...
+
+    async def report_unread(
+        self, unread: SpiceboxSession | SpiceboxClass, status: SpiceboxSessionStatus | SpiceboxClassStatus
+    ) -> None:
+        """Keep the conditions of `status`, and the rest of the one that is there; raises as `report_session` does.
+
+        `unread` stands in the place of an object that cannot be read, whose status nobody here may know whole.
+        """
         ...
 
     async def hold_session(self, session: SpiceboxSession) -> None:

@@ -13,7 +13,6 @@ from pathlib import Path
 from tests.bench import memory
 from tests.bench.measured import Measured
 from tests.bench.site import Site, audited, manifest, opened
-from tests.contract.pod import TOOL
 from toolcall_operator import transfer
 from toolcall_operator.adapters.cluster import operatorkey
 from toolcall_operator.adapters.cluster.resources import PODS, TOOLCALLS
@@ -52,7 +51,7 @@ async def idle(site: Site) -> list[Measured]:
         await site.create(name)
         calls.append(await site.finished(name) - began)
         began = loop.time()
-        stream = await site.client.exec(pod, CONTAINER, (TOOL, "fail", "0"))
+        stream = await site.client.exec(pod, CONTAINER, ("true",))
         while await stream.read(1 << 16):
             pass
         execs.append(loop.time() - began)
@@ -169,7 +168,7 @@ async def moved(sandbox: SupervisedSandbox, uid: str) -> None:
     """One call with much output, carried into the slow store."""
     request = ExecRequest(
         uid=uid,
-        argv=(TOOL, "write", "stdout", str(STREAM_BYTES), "65536"),
+        argv=("head", "-c", str(STREAM_BYTES), "/dev/zero"),
         env={},
         stdin=b"",
         timeout=timedelta(minutes=10),
@@ -215,7 +214,7 @@ async def _opened(site: Site, session: str) -> None:
 
 async def finish(site: Site, calls: int) -> None:
     """Have so many calls more that have ended long ago."""
-    begun = len(site.ended)
+    begun = len(site.ends)
     await crowded(calls, partial(_ended, site, f"old-{begun}"))
 
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from hack.cluster import bundle
 from tests import kubectl as kubectls
 from tests.contract import pod, programs
-from tests.contract.pod import TOOL
 from tests.e2e.operators import Operator
 from tests.kubectl import Kubectl
 from toolcall_operator import errors
@@ -26,16 +26,17 @@ from toolcall_operator.adapters.cluster.resources import TOOLCALLS
 GROUP = "agentprimitives.authzed.com"
 RESOURCES = {"cpu": "2", "memory": "1Gi", "ephemeralStorage": "2Gi"}
 AUDIT = "log/audit.log"
+BUSYBOX = f"{bundle.REGISTRY}/busybox:local"
 
 
 @dataclass
 class Site:
-    """Where cluster rows are measured; `ended` is when each call was seen finished, by the loop's clock."""
+    """Where cluster rows are measured; `ends` are the times at which calls are seen finished."""
 
     kubectl: Kubectl
     operator: Operator
     client: Client
-    ended: dict[str, float] = field(default_factory=dict)
+    ends: dict[str, asyncio.Future[float]] = field(default_factory=dict)
 
     @property
     def namespace(self) -> str:
@@ -45,23 +46,25 @@ class Site:
     async def create(self, name: str, session: str = "one", namespace: str = "", **spec: Any) -> None:  # noqa: ANN401 - fields of a manifest
         """Make a call of `true`."""
         namespace = namespace or self.namespace
-        full = {"session": session, "tool": "tool", "args": ["fail", "0"], **spec}
+        full = {"session": session, "tool": "true", **spec}
         await self.client.create(TOOLCALLS.within(namespace), manifest("ToolCall", name, full))
 
     async def finished(self, name: str) -> float:
         """When a call was seen finished."""
-        while name not in self.ended:  # noqa: ASYNC110 - the watch fills it; half a millisecond is far below what is measured
-            await asyncio.sleep(0.0005)
-        return self.ended[name]
+        return await self._end_of(name)
 
     async def watch(self) -> None:
         """See calls finish, for ever."""
         time = asyncio.get_running_loop().time
         async with Applier.opened(config.source("", "", os.environ)) as calls:
             version = await calls.version(self.namespace)
-            async for change in calls.changes(self.namespace, version):
-                if (change.object.get("status") or {}).get("finished"):
-                    self.ended.setdefault(change.object["metadata"]["name"], time())
+            async for change in calls.changes(self.namespace, version, "status.finished=true"):
+                end = self._end_of(change.object["metadata"]["name"])
+                if not end.done():
+                    end.set_result(time())
+
+    def _end_of(self, name: str) -> asyncio.Future[float]:
+        return self.ends.setdefault(name, asyncio.get_running_loop().create_future())
 
     @property
     def plain(self) -> str:
@@ -95,8 +98,8 @@ async def opened(folder: Path) -> AsyncIterator[Site]:
         anywhere("create", "namespace", each)
     kubectl = Kubectl(anywhere.program, namespace)
     images = pod.loaded(programs.built(folder))
-    tools = [{"name": "tool", "command": [TOOL]}]
-    spec = {"image": images.tool, "resources": RESOURCES, "tools": tools, "limits": {"outputBytes": "64Mi"}}
+    tools = [{"name": "true", "command": ["true"]}, {"name": "head", "command": ["head"]}]
+    spec = {"image": BUSYBOX, "resources": RESOURCES, "tools": tools, "limits": {"outputBytes": "64Mi"}}
     kubectl.apply(manifest("SpiceboxClass", namespace, spec))
     operator = Operator(kubectl, images, folder).start()
     client = await Client.open(config.source("", "", os.environ))

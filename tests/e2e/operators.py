@@ -1,4 +1,4 @@
-"""Operators as the tests run them: processes of their own, each for one namespace, that can be killed and started anew."""
+"""Operators as the tests run them: processes of their own, for one namespace, that can be killed and started anew."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ class Operator:
     folder: Path
     settings: dict[str, str] = field(default_factory=dict)
     process: subprocess.Popen[bytes] | None = None
+    told: int = 0
+    """How much of its log is of earlier lives."""
 
     @property
     def log(self) -> Path:
@@ -39,7 +41,11 @@ class Operator:
 
     def start(self) -> Operator:
         """Start it, and wait until it leads."""
-        seen = self.log.stat().st_size if self.log.exists() else 0
+        return self.launch().leads()
+
+    def launch(self) -> Operator:
+        """Start it."""
+        self.told = self.log.stat().st_size if self.log.exists() else 0
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "toolcall_operator", "operator"],
@@ -47,12 +53,22 @@ class Operator:
                 stdout=log,
                 stderr=log,
             )
+        return self
+
+    def leads(self) -> Operator:
+        """Wait until it leads."""
+        assert self.process
         deadline = time.monotonic() + READY_SECONDS
-        while "leading" not in self.log.read_text()[seen:]:
-            assert self.process.poll() is None, f"the operator ended: {self.log.read_text()[seen:]}"
-            assert time.monotonic() < deadline, f"the operator does not lead: {self.log.read_text()[seen:]}"
+        while "leading" not in self.said:
+            assert self.process.poll() is None, f"the operator ended: {self.said}"
+            assert time.monotonic() < deadline, f"the operator does not lead: {self.said}"
             time.sleep(0.05)
         return self
+
+    @property
+    def said(self) -> str:
+        """What it has said since it was started last."""
+        return self.log.read_text()[self.told :]
 
     def environment(self) -> dict[str, str]:
         """Its settings."""

@@ -14,6 +14,7 @@ from toolcall_operator import errors
 from toolcall_operator.api.spiceboxclass import SpiceboxClass, SpiceboxClassStatus
 from toolcall_operator.api.spiceboxsession import FINALIZER, SpiceboxSession, SpiceboxSessionStatus
 from toolcall_operator.core.pods import Container, PodView
+from toolcall_operator.core.unread import Unread
 from toolcall_operator.ports import CallState
 from toolcall_operator.sessionports import Activity, Greeting
 
@@ -75,8 +76,9 @@ class FakeSessionCluster:
     """Implements `sessionports.SessionCluster`; `wake` is told of each session that changed.
 
     `faults` holds, by the name of an operation, what its next attempts raise; `always` what each one raises.
-    `lingering` pods stay when they are deleted; a `lagging` cache does not show what was reported. `log` tells what was
-    made and unmade, in order; `asked` how often each operation was asked for.
+    `lingering` pods stay when they are deleted; a `lagging` cache does not show what was reported. `unread` tells which
+    sessions cannot be read and why, `unread_classes` the same of classes. `log` tells what was made and unmade, in
+    order; `asked` how often each operation was asked for.
     """
 
     time: FakeTime
@@ -88,6 +90,8 @@ class FakeSessionCluster:
     always: dict[str, errors.OperatorError] = field(default_factory=dict)
     objects: dict[Key, SpiceboxSession] = field(default_factory=dict)
     classes: dict[str, SpiceboxClass] = field(default_factory=dict)
+    unread: dict[Key, str] = field(default_factory=dict)
+    unread_classes: dict[str, str] = field(default_factory=dict)
     uncached: dict[str, SpiceboxClass] = field(default_factory=dict)
     manifests: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     views: dict[str, PodView] = field(default_factory=dict)
@@ -116,6 +120,16 @@ class FakeSessionCluster:
     def remove_class(self, name: str) -> None:
         """A class is deleted."""
         del self.classes[name]
+        self.wake_class(name)
+
+    def garble(self, key: Key, why: str = "") -> None:
+        """A session comes to be one that cannot be read, or, without a reason for that, can be read again."""
+        self.unread[key] = why
+        self.wake(key)
+
+    def garble_class(self, name: str, why: str = "") -> None:
+        """So does a class."""
+        self.unread_classes[name] = why
         self.wake_class(name)
 
     def delete(self, key: Key) -> None:
@@ -152,13 +166,23 @@ class FakeSessionCluster:
 
     # The port -----------------------------------------------------------------------------------------------------
     def session(self, key: Key) -> SpiceboxSession | None:
-        return self.objects.get(key)
+        return None if self.unread.get(key) else self.objects.get(key)
 
     def session_class(self, name: str) -> SpiceboxClass | None:
-        return self.classes.get(name)
+        return None if self.unread_classes.get(name) else self.classes.get(name)
+
+    def unread_session(self, key: Key) -> Unread | None:
+        why, session = self.unread.get(key), self.objects.get(key)
+        return Unread.of(session.to_manifest(), (why,)) if why and session else None
+
+    def unread_class(self, name: str) -> Unread | None:
+        why, session_class = self.unread_classes.get(name), self.classes.get(name)
+        return Unread.of(session_class.to_manifest(), (why,)) if why and session_class else None
 
     async def live_class(self, name: str) -> SpiceboxClass | None:
         self._act("live_class")
+        if why := self.unread_classes.get(name):
+            raise errors.Rejected(why)
         return self.uncached.get(name) or self.classes.get(name)
 
     def pods(self, session: SpiceboxSession) -> tuple[PodView, ...]:
@@ -191,6 +215,17 @@ class FakeSessionCluster:
             raise errors.Gone("no such class")
         self.reported_classes.append(status)
         self.apply_class(session_class.model_copy(update={"status": status}))
+
+    async def report_unread(
+        self, unread: SpiceboxSession | SpiceboxClass, status: SpiceboxSessionStatus | SpiceboxClassStatus
+    ) -> None:
+        told = {"conditions": status.conditions, "observed_generation": status.observed_generation}
+        if isinstance(unread, SpiceboxSession):
+            live = self._live(unread)
+            await self.report_session(live, (live.status or SpiceboxSessionStatus()).model_copy(update=told))
+        else:
+            kept = self.classes[unread.metadata.name]
+            await self.report_class(kept, (kept.status or SpiceboxClassStatus()).model_copy(update=told))
 
     async def hold_session(self, session: SpiceboxSession) -> None:
         self._act("hold", tell="hold")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from toolcall_operator.adapters.cluster.unfinished import Unread
 from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.core.pods import PodView
+from toolcall_operator.core.unread import Unread
 
 
 class FakeWakes:
@@ -27,7 +27,7 @@ class FakeWakes:
     def call_unread(self, unread: Unread) -> None:
         """Remember a call that cannot be read."""
         self.unread.append(unread)
-        self.woken.append(f"unread {unread.identity.name}")
+        self.woken.append(f"unread {unread.manifest['metadata']['name']}")
 
     def session(self, key: tuple[str, str]) -> None:
         """Remember a session."""

@@ -31,6 +31,7 @@ class ClassReason(StrEnum):
     INVALID_SANDBOX = "InvalidSandbox"
     INVALID_WARM_POOL = "InvalidSandboxWarmPool"
     NOT_SUPPORTED = "NotSupported"
+    MALFORMED_OBJECT = "MalformedObject"
 
 
 class Judgement(NamedTuple):
@@ -53,6 +54,11 @@ def judged(session_class: SpiceboxClass, default_image: str = "") -> Judgement:
     if not spec.image:
         spec = spec.model_copy(update={"image": default_image if spec.image is None else ""})
     return next(objections(spec), Judgement(True, ClassReason.VALID, "sessions can be made of it"))
+
+
+def unread(why: str) -> Judgement:
+    """The objection to a class that cannot be read."""
+    return _invalid(ClassReason.MALFORMED_OBJECT, why)
 
 
 def mounts_judged(mounts: Sequence[Mount], spec: SpiceboxClassSpec) -> Judgement:

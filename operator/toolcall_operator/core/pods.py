@@ -111,6 +111,11 @@ def state(pod: PodView) -> PodState:
     return _lost(pod)
 
 
+def stopping(pod: PodView) -> tuple[Reason, str] | None:
+    """Why a pod was told to stop, with a sentence; None as long as Kubernetes does not say that it was."""
+    return _loss(pod) if pod.deleting or _evicted(pod) else None
+
+
 def _evicted(pod: PodView) -> bool:
     # The collector of orphaned pods announces itself in the same way, but found the node gone: nobody evicted anything.
     return pod.reason == "Evicted" or pod.disruption not in {"", "DeletionByPodGC"}

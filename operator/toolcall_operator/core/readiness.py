@@ -23,11 +23,11 @@ Objection = Refused | Wait
 
 
 def session_exists(call: ToolCall, world: World) -> Iterator[Objection]:
-    """The session is there, and stays."""
+    """The session is there and can be read, and stays."""
     name, where = f"SpiceboxSession {call.spec.session}", f"in namespace {call.metadata.namespace}"
     if world.session is None and world.unread:
         message = f"spec.session names {name}, which is {where} and cannot be read: {world.unread}"
-        yield Refused(Reason.SESSION_GONE, message, "spec.session")
+        yield Refused(Reason.SESSION_NOT_ACTIVE, message, "spec.session")
     elif world.session is None:
         absent = Refused(Reason.SESSION_GONE, f"spec.session names {name}, which is not {where}", "spec.session")
         yield absent if world.on_demand else Wait(Waiting.SESSION, ABSENT_PATIENCE, absent)

@@ -21,6 +21,12 @@ NAMESPACE_MEMORY = timedelta(minutes=1)
 """How long the labels of a namespace that may not use the class are believed."""
 
 
+def is_read(view: SessionView, now: datetime) -> Iterator[Action]:
+    """It can be read; nothing is made for one that cannot, and what was made stays until it can."""
+    if view.unread:
+        yield from _refused(view, SessionReason.MALFORMED_OBJECT, view.unread, now)
+
+
 def is_held(view: SessionView, _now: datetime) -> Iterator[Action]:
     """It has our finalizer, before anything is made for it."""
     if FINALIZER not in view.session.metadata.finalizers and Hold() not in view.known.done:

@@ -37,9 +37,10 @@ def expiry(view: SessionView) -> Expiry | None:
     """When the time of a session will be over as things stand; None for one that may go on for ever.
 
     A session that an AgentSession controls is ended by nobody else. Calls in flight keep a session from being idle, not
-    from growing too old. A session that has no class yet has only the limits it states itself.
+    from growing too old. A session that has no class yet has only the limits it states itself; which those are, one
+    that cannot be read does not tell.
     """
-    if is_of_agent_session(view.session):
+    if view.unread or is_of_agent_session(view.session):
         return None
     return min(_limits(view), key=lambda limit: limit.at, default=None)
 

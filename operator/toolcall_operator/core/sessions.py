@@ -73,6 +73,7 @@ def _told(found: tuple[Action, ...], view: SessionView, now: datetime) -> Iterat
 STEPS: tuple[Callable[[SessionView, datetime], Iterator[Action]], ...] = (
     sessionend.is_wanted,  # or everything made for it is cleared away, and nothing else done
     sessionend.is_not_over,  # or it is deleted
+    sessionbinding.is_read,  # or nobody knows what it asks for
     sessionbinding.is_held,  # before anything is made that would have to be cleared away
     sessionbinding.is_carried_out,
     sessionbinding.class_is_there,

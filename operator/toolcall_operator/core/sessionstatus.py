@@ -48,6 +48,7 @@ class SessionReason(StrEnum):
     CLASS_INVALID = "ClassInvalid"
     CLASS_NOT_ALLOWED = "ClassNotAllowed"
     NOT_SUPPORTED = "NotSupported"
+    MALFORMED_OBJECT = "MalformedObject"
 
     IDLE_TTL = "IdleTTL"
     MAX_DURATION = "MaxDuration"

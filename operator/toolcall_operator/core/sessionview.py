@@ -19,7 +19,10 @@ _NO_ACTIVITY = Activity()
 
 @dataclass(frozen=True, slots=True)
 class SessionView:
-    """A session with the newest status there is of it, its class, its pods, and what is remembered of it."""
+    """A session with the newest status there is of it, its class, its pods, and what is remembered of it.
+
+    `unread`: why the session cannot be read; the one in its place asks for nothing.
+    """
 
     session: SpiceboxSession
     known: Known
@@ -28,6 +31,7 @@ class SessionView:
     activity: Activity = _NO_ACTIVITY
     errand: Errand | None = None
     default_image: str = ""
+    unread: str = ""
 
     @property
     def status(self) -> SpiceboxSessionStatus:

@@ -20,6 +20,9 @@ from toolcall_operator.reconcile.record import Record
 
 T = TypeVar("T")
 
+FIRST_PAUSE = 0.1
+"""Seconds between the first attempt and the second; those that follow come at growing intervals."""
+
 
 def fault(record: Record, message: str, claimed: Reason = Reason.RECONCILE_FAILED) -> Refused | Lost:
     """The end of a call that a lasting fault of ours kept from running; of a `claimed` one more may be known."""
@@ -64,9 +67,15 @@ async def retried(
     def bearable(error: Exception) -> bool:
         return isinstance(error, Unavailable) and time() < until
 
+    with suppress(Unavailable):  # nearly every attempt is the only one, and to prepare for more costs more than it
+        return await shown()
+    await asyncio.sleep(FIRST_PAUSE)
     return await stamina.retry(on=bearable, attempts=None, timeout=None, wait_max=10.0)(shown)()
 
 
 async def as_often_as_it_takes(attempt: Callable[[], Awaitable[T]]) -> T:
     """What `attempt` returns, tried again while our side is unavailable."""
+    with suppress(Unavailable):
+        return await attempt()
+    await asyncio.sleep(FIRST_PAUSE)
     return await stamina.retry(on=Unavailable, attempts=None, timeout=None, wait_max=30.0)(attempt)()

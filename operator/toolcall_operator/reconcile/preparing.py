@@ -48,9 +48,12 @@ async def reach(record: Record, ports: Ports, held: AsyncExitStack) -> Ready | L
     """The sandbox in which a claimed call may be running: whether it may run was decided when it was claimed."""
 
     async def opened() -> Ready | Lost:
-        plan = validation.resumed(record.call, await ports.cluster.observe(record.call, live=True))
+        world = await ports.cluster.observe(record.call, live=True)
+        plan, session = validation.resumed(record.call, world), f"SpiceboxSession {record.call.spec.session}"
+        if world.unread and world.session is None and not world.on_demand:
+            raise Unavailable(f"{session} cannot be read: {world.unread}")  # its sandbox may be there all the same
         if plan is None:
-            return Lost(Reason.SANDBOX_GONE, f"SpiceboxSession {record.call.spec.session} is gone, with its sandbox")
+            return Lost(Reason.SANDBOX_GONE, f"{session} is gone, with its sandbox")
         return Ready(plan, await held.enter_async_context(ports.sandboxes.open(plan.session, plan.session_class)))
 
     try:

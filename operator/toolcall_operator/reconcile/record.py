@@ -6,6 +6,7 @@ import asyncio
 
 from toolcall_operator.api.toolcall import FINALIZER, ToolCall
 from toolcall_operator.api.toolcallstatus import ToolCallStatus
+from toolcall_operator.core import status
 from toolcall_operator.core.reasons import Reason
 from toolcall_operator.ports import Ports
 
@@ -32,7 +33,8 @@ class Record:
 
     def __init__(self, call: ToolCall, ports: Ports) -> None:
         self.call = call
-        self.held = FINALIZER in call.metadata.finalizers
+        # Whoever claimed it may have held it since: of the metadata, what is remembered may be older than that.
+        self.held = FINALIZER in call.metadata.finalizers or status.is_claimed(call)
         self._ports = ports
 
     async def write(self, new: ToolCallStatus) -> None:

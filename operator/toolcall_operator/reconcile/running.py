@@ -15,7 +15,7 @@ from toolcall_operator.api.toolcallstatus import Dispatch
 from toolcall_operator.core import status
 from toolcall_operator.core.outcomes import Ended, ExecRequest, Lost, Outcome
 from toolcall_operator.core.reasons import Reason
-from toolcall_operator.errors import Gone, OperatorError, ProtocolBroken, Rejected, SandboxLost, Unavailable
+from toolcall_operator.errors import Gone, OperatorError, ProtocolBroken, Rejected, SandboxLost, Superseded, Unavailable
 from toolcall_operator.ports import Ports, Sandbox
 from toolcall_operator.reconcile.faults import as_often_as_it_takes, fault, retried
 from toolcall_operator.reconcile.preparing import Ready, stopped_in_time
@@ -123,7 +123,8 @@ async def held_after_a_while(record: Record, stop: Stop) -> AsyncIterator[None]:
     async def hold() -> None:
         await asyncio.sleep(HELD_AFTER.total_seconds())
         try:
-            await as_often_as_it_takes(record.hold)
+            with suppress(Superseded):  # of a call that somebody else has ended, the report of our end hears
+                await as_often_as_it_takes(record.hold)
         except Gone:
             stop.ask(Reason.USER_DELETE)
 

@@ -2,13 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 from toolcall_operator import errors
 from toolcall_operator.api.spiceboxclass import SpiceboxClass, SpiceboxClassStatus
-from toolcall_operator.core import classes, classstatus, sessiontrouble
+from toolcall_operator.core import classes, classstatus, sessiontrouble, unread
+from toolcall_operator.core.classes import ClassReason, Judgement
 from toolcall_operator.core.sessionactions import Rest
 from toolcall_operator.core.sessiontrouble import Kind, Trouble
 from toolcall_operator.sessionports import SessionPorts
 from toolcall_operator.sessions.workers import Workers
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A class, or what stands in its place because it cannot be read, and the judgement on it."""
+
+    session_class: SpiceboxClass
+    judgement: Judgement
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether something stands in its place."""
+        return self.judgement.reason is ClassReason.MALFORMED_OBJECT
+
+    def of_same(self, other: Judged) -> bool:
+        """Whether both are of the same class, which could be read both times, or not."""
+        same = self.session_class.metadata.uid == other.session_class.metadata.uid
+        return same and self.is_unread == other.is_unread
+
+    def reported(self, status: SpiceboxClassStatus) -> Judged:
+        """The same, with another status."""
+        return replace(self, session_class=self.session_class.model_copy(update={"status": status}))
 
 
 class Classes:
@@ -17,7 +42,7 @@ class Classes:
     def __init__(self, ports: SessionPorts) -> None:
         self._ports = ports
         self._workers: Workers[str] = Workers(self._turn, ports.time)
-        self._written: dict[str, tuple[str, SpiceboxClassStatus]] = {}
+        self._reported: dict[str, Judged] = {}
         self._troubles: dict[str, Trouble] = {}
 
     def touch(self, name: str) -> None:
@@ -30,31 +55,33 @@ class Classes:
 
     async def _turn(self, name: str) -> Rest | None:
         """Judge a class, and write that down if it is not known."""
-        session_class = self._ports.cluster.session_class(name)
-        if session_class is None:
-            self._written.pop(name, None)
+        judged = self._judged(name)
+        if judged is None:
+            self._reported.pop(name, None)
             self._troubles.pop(name, None)
             return None
-        session_class = self._newest(session_class)
-        judgement = classes.judged(session_class, self._ports.settings.default_image)
-        status = classstatus.judged(session_class, judgement, self._ports.time.now())
-        if status == session_class.status:
+        status = classstatus.judged(judged.session_class, judged.judgement, self._ports.time.now())
+        if status == judged.session_class.status:
             return None
-        return await self._report(session_class, status, judgement)
+        return await self._report(name, judged, status)
 
-    def _newest(self, session_class: SpiceboxClass) -> SpiceboxClass:
-        """The class with the status that was last written here, which the caches may not show yet."""
-        uid, status = self._written.get(session_class.metadata.name, ("", None))
-        return (
-            session_class.model_copy(update={"status": status}) if uid == session_class.metadata.uid else session_class
-        )
+    def _judged(self, name: str) -> Judged | None:
+        """The class, if it is there, with the status that was last written here: the caches may not show it yet."""
+        cluster = self._ports.cluster
+        if session_class := cluster.session_class(name):
+            judged = Judged(session_class, classes.judged(session_class, self._ports.settings.default_image))
+        elif found := cluster.unread_class(name):
+            judged = Judged(unread.session_class(found), classes.unread(found.why))
+        else:
+            return None
+        known = self._reported.get(name)
+        status = known.session_class.status if known and known.of_same(judged) else None
+        return judged.reported(status) if status else judged
 
-    async def _report(
-        self, session_class: SpiceboxClass, status: SpiceboxClassStatus, judgement: classes.Judgement
-    ) -> Rest | None:
-        name, now = session_class.metadata.name, self._ports.time.now
+    async def _report(self, name: str, judged: Judged, status: SpiceboxClassStatus) -> Rest | None:
+        cluster, now = self._ports.cluster, self._ports.time.now
         try:
-            await self._ports.cluster.report_class(session_class, status)
+            await (cluster.report_unread if judged.is_unread else cluster.report_class)(judged.session_class, status)
         except errors.Gone:
             return None
         except errors.OperatorError as fault:
@@ -63,7 +90,7 @@ class Classes:
             self._troubles[name] = trouble
             return Rest(trouble.retry_at)
         self._troubles.pop(name, None)
-        self._written[name] = session_class.metadata.uid, status
-        if not judgement.valid:
-            self._ports.cluster.remark(session_class, judgement.reason, judgement.message)
+        self._reported[name] = judged.reported(status)
+        if not judged.judgement.valid:
+            cluster.remark(judged.session_class, judged.judgement.reason, judged.judgement.message)
         return None

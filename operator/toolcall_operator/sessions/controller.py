@@ -8,7 +8,8 @@ from datetime import timedelta
 
 from toolcall_operator import errors
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
-from toolcall_operator.core import sessions
+from toolcall_operator.api.spiceboxsession import SpiceboxSession
+from toolcall_operator.core import sessions, unread
 from toolcall_operator.core.sessionactions import Action, Errand, Rest
 from toolcall_operator.core.sessionknown import Known
 from toolcall_operator.core.sessiontrouble import Kind
@@ -82,7 +83,7 @@ class SessionController:
 
     async def _looked_at(self, key: Key) -> SessionView | None:
         """The session as it stands; an errand that is not wanted any more is given up."""
-        session = self._ports.cluster.session(key)
+        session, _ = self._found(key)
         if key in self._cases and (session is None or session.metadata.uid != self._cases[key].uid):
             await self._forget(key)
         if session is None:
@@ -93,13 +94,22 @@ class SessionController:
             view = self._view(key)
         return view
 
+    def _found(self, key: Key) -> tuple[SpiceboxSession | None, str]:
+        """The session, or what stands in its place because it cannot be read, and why."""
+        cluster = self._ports.cluster
+        if (session := cluster.session(key)) is None and (found := cluster.unread_session(key)):
+            return unread.session(found), found.why
+        return session, ""
+
     def _view(self, key: Key) -> SessionView | None:
         """Everything that decides about the session."""
         cluster, calls = self._ports.cluster, self._ports.calls
-        if (session := cluster.session(key)) is None:
+        session, why = self._found(key)
+        if session is None:
             return None
         uid, counted = session.metadata.uid, session.status.call_count if session.status else None
         case = self._cases.setdefault(key, Case(key, uid, Known(since=self._began, counted=counted or 0)))
+        case.look(unread=bool(why))
         case.seen = calls.activity(uid)
         if case.known.status:
             session = session.model_copy(update={"status": case.known.status})
@@ -113,6 +123,7 @@ class SessionController:
             activity=case.seen,
             errand=case.errand.action if case.errand else None,
             default_image=self._ports.settings.default_image,
+            unread=why,
         )
         self._index(view, key)
         return view

@@ -103,7 +103,7 @@ async def do(action: Action, case: Case, view: SessionView, ports: SessionPorts)
 
 async def _report(status: SpiceboxSessionStatus, case: Case, view: SessionView, cluster: SessionCluster) -> None:
     """Write a status, and tell people who watch events of the refusals and faults in it."""
-    await cluster.report_session(view.session, status)
+    await (cluster.report_unread if view.unread else cluster.report_session)(view.session, status)
     case.remember(status=status)
     for reason, message in sessionstatus.remarks(view.session.status, status).items():
         cluster.remark(view.session, reason, message)

@@ -25,6 +25,10 @@ def test_an_ordinary_class_is_valid() -> None:
     assert judged() == (True, ClassReason.VALID, "sessions can be made of it")
 
 
+def test_a_class_that_cannot_be_read_is_not_valid() -> None:
+    assert classes.unread("spec.image must be text") == (False, ClassReason.MALFORMED_OBJECT, "spec.image must be text")
+
+
 def test_everything_that_a_pod_can_be_made_of_is_valid() -> None:
     found = judged(
         runtimeClassName="gvisor",

@@ -192,6 +192,21 @@ def test_who_takes_a_pod_away_says_whether_it_is_evicted(disruption: str, lost: 
     assert state("exited", conditions=[condition]).lost is lost
 
 
+@pytest.mark.parametrize(
+    ("pod", "told"),
+    (
+        (real("running"), None),
+        (real("stopping"), Reason.SANDBOX_TERMINATING),
+        (real("running", reason="Evicted"), Reason.EVICTED),
+    ),
+    ids=["running", "deleted", "evicted"],
+)
+def test_why_a_pod_stops_is_known_once_kubernetes_says_that_it_does(pod: PodView, told: Reason | None) -> None:
+    found = pods.stopping(pod)
+
+    assert (found and found[0]) is told
+
+
 def test_a_disruption_that_was_called_off_evicts_nothing() -> None:
     condition = {"type": "DisruptionTarget", "status": "False", "reason": "EvictionByEvictionAPI"}
 

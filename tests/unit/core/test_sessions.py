@@ -76,7 +76,29 @@ REPLACED = ready(
 HALF_DELETED = over(examples.deleted(ready()))
 CALLS_ENDED = known(HALF_DELETED, done={StopCalls(): NOW})
 
+WHY = "spec.mounts[0].source.configMapRef is required"
+UNREAD = fresh(unread=WHY)
+
+
+def unread(view: SessionView) -> SessionView:
+    """A session of which it is shown that it cannot be read."""
+    status = sessionstatus.refused(view.session, SessionReason.MALFORMED_OBJECT, WHY, AGO)
+    return replace(view, session=view.session.model_copy(update={"status": status}), unread=WHY)
+
+
+def mended(view: SessionView) -> SessionView:
+    """A session that can be read again."""
+    return replace(unread(view), unread="")
+
+
 TABLE: tuple[tuple[str, SessionView, Action], ...] = (
+    ("a session that cannot be read rests, when that is shown", unread(fresh(session=session(held=False))), Rest()),
+    ("so does one that has a sandbox, whose time is never over", unread(ready()), Rest()),
+    ("when it can be read again, that is shown before its sandbox is", mended(ready()), Show(ready().status)),
+    ("one whose time was over before is deleted all the same", replace(over(ready()), unread=WHY), Delete()),
+    ("one that is deleted has its calls end, too", replace(HALF_DELETED, unread=WHY), StopCalls()),
+    ("then its pod is deleted", replace(CALLS_ENDED, unread=WHY), Discard("uid-0")),
+    ("and then it may go", replace(CALLS_ENDED, pods=(), unread=WHY), Release()),
     ("a session without our finalizer gets it", fresh(session=session(held=False)), Hold()),
     ("a session whose class never came is asked about once", awaiting(NOW - timedelta(seconds=10)), LookUpClass()),
     (
@@ -167,6 +189,10 @@ def test_what_is_next(view: SessionView, action: Action) -> None:
 
 
 SHOWN: tuple[tuple[str, SessionView, str], ...] = (
+    ("it cannot be read", UNREAD, "Failed=True/MalformedObject"),
+    ("it cannot be read any more", replace(ready(), unread=WHY), "Ready=False/MalformedObject"),
+    ("it cannot be read, and is being deleted", examples.deleted(UNREAD), "Terminated=True/Deleted"),
+    ("it can be read again", mended(UNREAD), "Progressing=True/Creating"),
     ("the class is not there", CLASSLESS, "Progressing=True/WaitingForClass"),
     ("the class never came", known(CLASSLESS, looked_up=Absent()), "Failed=True/ClassMissing"),
     ("the class cannot be read", known(CLASSLESS, looked_up=Absent("spec is bad")), "Failed=True/ClassInvalid"),

@@ -68,7 +68,7 @@ def test_a_call_whose_session_is_absent_is_refused_naming_it() -> None:
 def test_a_call_whose_session_cannot_be_read_is_told_so_and_why() -> None:
     found = refused(World(None, None, unread="world.yaml:3: spec.klass is not a known field"))
 
-    assert found.reason is Reason.SESSION_GONE
+    assert found.reason is Reason.SESSION_NOT_ACTIVE
     assert found.message == (
         "spec.session names SpiceboxSession work, which is in namespace default and cannot be read: "
         "world.yaml:3: spec.klass is not a known field"

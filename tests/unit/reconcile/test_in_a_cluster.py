@@ -69,6 +69,15 @@ async def test_a_session_that_does_not_come_in_time_ends_its_calls(world: World,
     assert (stage.sandboxes.opened, stage.cluster.remarks) == ([], [Reason(reason)])
 
 
+async def test_a_session_that_cannot_be_read_takes_no_calls_and_nothing_is_waited_for() -> None:
+    stage = Stage(world=replace(ABSENT, unread="spec.idleTTL must be a duration"))
+
+    call = await stage.carry()
+
+    assert ending(call) == ("Failed", "SessionNotActive", None)
+    assert len(stage.cluster.reported) == 1
+
+
 @pytest.mark.usefixtures("hasty")
 async def test_a_wait_that_changes_shows_the_change() -> None:
     stage = Stage(world=ABSENT)
@@ -183,6 +192,15 @@ async def test_a_call_that_arrives_held_is_released_also_when_it_has_ended_alrea
     assert stage.cluster.released == [UID, UID]
 
 
+async def test_a_call_that_is_taken_over_is_released_for_whoever_claimed_it_may_have_held_it_unseen() -> None:
+    stage = Stage().runs(says())
+    claim = claim_of(stage, boot_id=stage.sandbox.boot_id)
+
+    await stage.carry(claim)
+
+    assert (stage.cluster.held, stage.cluster.released) == ([], [UID])
+
+
 async def test_a_call_that_somebody_else_claimed_meanwhile_is_not_started_again() -> None:
     stage = Stage().runs(says(b"theirs", code=7))
     async with stage.sandbox.start(request_of(stage)):
@@ -246,6 +264,23 @@ async def test_a_claimed_call_whose_session_is_gone_has_lost_its_sandbox() -> No
     stage.cluster.world = ABSENT
 
     assert ending(await stage.carry(claimed)) == ("Failed", "SandboxGone", None)
+
+
+async def test_a_claimed_call_whose_session_cannot_be_read_is_reached_when_it_can_be_again() -> None:
+    stage = Stage().runs(says(b"kept", code=7))
+    claimed = claim_of(stage, boot_id=stage.sandbox.boot_id)
+    async with stage.sandbox.start(request_of(stage)):
+        pass
+    world, stage.cluster.world = stage.cluster.world, replace(ABSENT, unread="spec.idleTTL must be a duration")
+    carrying = asyncio.create_task(stage.carry(claimed))
+    await until(lambda: stage.cluster.reported)
+    retrying = conditions.find(stage.cluster.reported[0].conditions, "ReconcileRetrying")
+
+    stage.cluster.world = world
+
+    assert ending(await carrying) == ("Failed", "NonZeroExit", 7)
+    assert "spec.idleTTL" in (retrying.message if retrying else "")
+    assert len(stage.sandbox.started) == 1
 
 
 async def test_a_claimed_call_whose_sandbox_never_answers_again_is_unreachable() -> None:

@@ -135,7 +135,7 @@ async def test_a_process_that_the_supervisor_could_not_make_is_tried_again() -> 
 
 async def test_a_process_that_can_never_be_made_ends_with_the_fault_named() -> None:
     stage = Stage().runs(says())
-    stage.sandbox.faults.extend([errors.Unavailable("fork: no more processes")] * 4)
+    stage.sandbox.faults.extend([errors.Unavailable("fork: no more processes")] * 9)
 
     call = await stage.carry()
 

@@ -112,14 +112,14 @@ class Applier(Client):
         listed = await self._told(Request("list", TOOLCALLS.within(namespace), "limit=1"))
         return str(listed["metadata"]["resourceVersion"])
 
-    async def changes(self, namespace: str, version: str) -> AsyncIterator[Change]:
-        """What happens to the calls of a namespace after that version, for ever.
+    async def changes(self, namespace: str, version: str, fields: str = "") -> AsyncIterator[Change]:
+        """What happens to the calls of a namespace after that version, for ever; `fields` selects some of them.
 
         Raises:
             OperatorError: the watch broke, or the version is too old: it has to be begun again.
         """
         while True:
-            query = urlencode(_WATCH | {"resourceVersion": version})
+            query = urlencode(_WATCH | {"resourceVersion": version, "fieldSelector": fields})
             try:
                 async with self._stream(
                     Request("list", TOOLCALLS.within(namespace), query), _SILENCE_SECONDS

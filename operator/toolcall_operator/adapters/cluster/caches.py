@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping
 from typing import Protocol
 
 from toolcall_operator.adapters.cluster.shelf import HasIdentity, Identity, Manifest, Shelf
-from toolcall_operator.adapters.cluster.unfinished import Calls, Unread
+from toolcall_operator.adapters.cluster.unfinished import Calls
 from toolcall_operator.adapters.cluster.wakes import Asleep, Wakes
 from toolcall_operator.api import parsing
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.core.pods import PodView
+from toolcall_operator.core.unread import Unread
 
 Key = tuple[str, str]
 """A namespace and a name."""
@@ -80,15 +81,15 @@ class Caches:
         """The pods whose controller is the session with this UID."""
         return tuple(self._pods_of.get(session_uid, {}).values())
 
-    def unread_session(self, key: Key) -> str:
-        """Why a session that is there cannot be read; empty when it can, or is not there."""
-        held = self._sessions.get(key)
-        return "; ".join(held.problems) if held else ""
+    @property
+    def unread_sessions(self) -> Mapping[Key, Unread]:
+        """The sessions that are there and cannot be read."""
+        return self._sessions.unread
 
-    def unread_class(self, name: str) -> str:
-        """The same for a class."""
-        held = self._classes.get(name)
-        return "; ".join(held.problems) if held else ""
+    @property
+    def unread_classes(self) -> Mapping[str, Unread]:
+        """The classes that are there and cannot be read, by name."""
+        return self._classes.unread
 
     def held_session(self, key: Key) -> Identity | None:
         """Which session is under a key, whether it can be read or not."""
@@ -150,8 +151,8 @@ class Caches:
         for uid, unread in list(self.unfinished.unread.items()):
             if not self.unfinished.is_settling(uid):
                 self.wakes.call_unread(unread)
-        for name in list(self.classes):
-            self.wakes.session_class(name)
+        for held_class in self._classes:
+            self.wakes.session_class(held_class.identity.name)
         for held in self._sessions:
             self.wakes.session(held.identity.key)
         for pod in list(self.pods.values()):
@@ -184,9 +185,9 @@ class Caches:
     def _put_pod(self, manifest: Manifest) -> None:
         before = self._pods.get(Identity.of(manifest).key)
         held = self._pods.put(manifest)
-        if held is None or held.value is None:
+        if held is None or isinstance(held.value, Unread):
             return
-        if before and before.value:
+        if before and not isinstance(before.value, Unread):
             self._unlink(before.identity.key, before.value)
             if before.identity.uid != held.identity.uid:
                 self.wakes.pod(before.value, gone=True)
@@ -196,7 +197,7 @@ class Caches:
 
     def _drop_pod(self, identity: Identity) -> None:
         held = self._pods.drop(identity)
-        if held and held.value:
+        if held and not isinstance(held.value, Unread):
             self._unlink(identity.key, held.value)
             self.wakes.pod(held.value, gone=True)
             self._wake_session_of(held.value)
@@ -208,9 +209,9 @@ class Caches:
             self._pods_of.pop(pod.session_uid, None)
 
     def _wake_session_of(self, pod: PodView) -> None:
-        for key, session in self.sessions.items():
-            if session.metadata.uid == pod.session_uid:
-                self.wakes.session(key)
+        for held in self._sessions:
+            if held.identity.uid == pod.session_uid:
+                self.wakes.session(held.identity.key)
                 return
 
     def _touch(self, key: Key) -> None:

@@ -12,7 +12,6 @@ from toolcall_operator.adapters.cluster.finalizers import Holdable
 from toolcall_operator.adapters.cluster.patches import Basis
 from toolcall_operator.adapters.cluster.resources import SESSIONS, TOOLCALLS, Address
 from toolcall_operator.adapters.cluster.shelf import Identity
-from toolcall_operator.adapters.cluster.unfinished import Unread
 from toolcall_operator.api import parsing
 from toolcall_operator.api.parsing import Malformed
 from toolcall_operator.api.spiceboxclass import ClassMeta, SpiceboxClass
@@ -21,6 +20,7 @@ from toolcall_operator.api.toolcall import FINALIZER, ToolCall
 from toolcall_operator.api.toolcallstatus import Dispatch, ToolCallStatus
 from toolcall_operator.core import status as statuses
 from toolcall_operator.core.reasons import Reason
+from toolcall_operator.core.unread import Unread
 from toolcall_operator.core.world import World
 from toolcall_operator.errors import Gone, Rejected, Superseded, Unavailable
 
@@ -104,6 +104,7 @@ class KubernetesCluster:
         Raises:
             Unavailable: it may be deleted at any time.
             Gone: the call is no more, or is being deleted already.
+            Superseded: somebody has ended it.
         """
         await finalizers.hold(self._client, _holdable(call))
 
@@ -126,7 +127,7 @@ class KubernetesCluster:
             Unavailable: it could not be written.
             Rejected: it will not be.
         """
-        identity = unread.identity
+        identity = Identity.of(unread.manifest)
         address = TOOLCALLS.named(identity.name, identity.namespace)
         basis = Basis.OPEN if unread.manifest.get("status") else Basis.NONE
         ended = statuses.malformed(unread.manifest, unread.problems, now)
@@ -140,7 +141,7 @@ class KubernetesCluster:
             self._caches.unfinished.unsettle(identity.uid)
             raise
         subject = Subject("ToolCall", identity.namespace, identity.name, identity.uid)
-        self._events.warn(subject, Reason.MALFORMED_OBJECT, "; ".join(unread.problems))
+        self._events.warn(subject, Reason.MALFORMED_OBJECT, unread.why)
 
     async def _write(self, call: ToolCall, status: ToolCallStatus) -> ToolCall:
         """Write a status over the one the call had; if that is no longer there, what is there decides."""
@@ -168,10 +169,10 @@ class KubernetesCluster:
         session, revision = self._caches.sessions.get(key), self._caches.session_revision(key)
         if session is None:
             self._worlds.pop(key, None)
-            return self._new_world(None, None, self._caches.unread_session(key))
+            return self._new_world(None, None, self._caches.unread_sessions.get(key))
         frozen = frozen_class(session)
         if frozen is None:
-            return self._new_world(session, None, self._caches.unread_class(session.spec.class_))
+            return self._new_world(session, None, self._caches.unread_classes.get(session.spec.class_))
         known, world = self._worlds.get(key, (0, None))
         if world is None or known != revision:
             world = self._new_world(session, frozen)
@@ -179,9 +180,10 @@ class KubernetesCluster:
         return world
 
     def _new_world(
-        self, session: SpiceboxSession | None, session_class: SpiceboxClass | None, unread: str = ""
+        self, session: SpiceboxSession | None, session_class: SpiceboxClass | None, unread: Unread | None = None
     ) -> World:
-        return World(session, session_class, unread=unread, on_demand=False, patience=self._patience)
+        why = unread.why if unread else ""
+        return World(session, session_class, unread=why, on_demand=False, patience=self._patience)
 
     async def _refresh(self, key: Key) -> None:
         """Ask for a session, and have the caches know."""
@@ -237,7 +239,8 @@ def _basis(call: ToolCall) -> Basis:
 
 
 def _holdable(call: ToolCall) -> Holdable:
-    return Holdable(_address(call), call.metadata.uid, call.metadata.finalizers, FINALIZER)
+    finalizers, unended = call.metadata.finalizers, call.status is not None
+    return Holdable(_address(call), call.metadata.uid, finalizers, FINALIZER, unended)
 
 
 def _address(call: ToolCall) -> Address:

@@ -10,7 +10,7 @@ from typing import Any
 from toolcall_operator.adapters.cluster import patches
 from toolcall_operator.adapters.cluster.client import Client
 from toolcall_operator.adapters.cluster.resources import Address
-from toolcall_operator.errors import Gone, Rejected, Unavailable
+from toolcall_operator.errors import Gone, Rejected, Superseded, Unavailable
 
 _ATTEMPTS = 4
 """Others may change the list between our look and our patch; not that often."""
@@ -18,12 +18,26 @@ _ATTEMPTS = 4
 
 @dataclass(frozen=True, slots=True)
 class Holdable:
-    """An object, which of that name it is, the finalizers it is thought to have, and the one that holds it."""
+    """An object, which of that name it is, the finalizers it is thought to have, and the one that holds it.
+
+    `unended`: it is a call with a status, and nothing to be held once it has ended. A hold that comes late, from who
+    has lost the lead or does not wait for it any more, would stay for long.
+    """
 
     address: Address
     uid: str
     finalizers: Sequence[str]
     finalizer: str
+    unended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What an object looks like now."""
+
+    finalizers: Sequence[str]
+    deleting: bool
+    ended: bool
 
 
 async def hold(client: Client, held: Holdable) -> None:
@@ -32,16 +46,19 @@ async def hold(client: Client, held: Holdable) -> None:
     Raises:
         Unavailable: it was not added.
         Gone: the object is no more, or is being deleted.
+        Superseded: it is a call, and somebody has ended it.
     """
-    finalizers, deleting = held.finalizers, False
+    found = Found(held.finalizers, deleting=False, ended=False)
     for _ in range(_ATTEMPTS):
-        if held.finalizer in finalizers:
+        if held.finalizer in found.finalizers:
             return
-        if deleting:
+        if found.deleting:
             raise Gone(f"{held.address} is being deleted")
-        if await _taken(client, held, patches.hold(held.uid, finalizers, held.finalizer)):
+        if found.ended and held.unended:
+            raise Superseded(f"{held.address} has ended already")
+        if await _taken(client, held, patches.hold(held.uid, found.finalizers, held.finalizer, unended=held.unended)):
             return
-        finalizers, deleting = await _look(client, held)
+        found = await _look(client, held)
     raise Unavailable(f"the finalizers of {held.address} change all the time")
 
 
@@ -59,7 +76,7 @@ async def release(client: Client, held: Holdable) -> None:
             index = list(finalizers).index(held.finalizer)
             if await _taken(client, held, patches.release(held.uid, index, held.finalizer)):
                 return
-            finalizers, _deleting = await _look(client, held)
+            finalizers = (await _look(client, held)).finalizers
         raise Unavailable(f"the finalizers of {held.address} change all the time")
 
 
@@ -72,10 +89,18 @@ async def _taken(client: Client, held: Holdable, patch: bytes) -> bool:
     return True
 
 
-async def _look(client: Client, held: Holdable) -> tuple[Sequence[str], bool]:
-    """The finalizers an object has, and whether it is being deleted; Gone if it is another one by now."""
-    found = (await client.get(held.address)).get("metadata")
-    metadata: Mapping[str, Any] = found if isinstance(found, Mapping) else {}
+async def _look(client: Client, held: Holdable) -> Found:
+    """What the object looks like; Gone if it is another one by now."""
+    manifest = await client.get(held.address)
+    metadata, status = _object(manifest.get("metadata")), _object(manifest.get("status"))
     if metadata.get("uid") != held.uid:
         raise Gone(f"{held.address} is another one by now")
-    return metadata.get("finalizers") or (), bool(metadata.get("deletionTimestamp"))
+    return Found(
+        finalizers=metadata.get("finalizers") or (),
+        deleting=bool(metadata.get("deletionTimestamp")),
+        ended=status.get("finished") is True,
+    )
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

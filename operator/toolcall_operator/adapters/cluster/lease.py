@@ -53,6 +53,7 @@ class Lease:
         self._record: dict[str, Any] = {}
         self._version = ""
         self._unchanged_since = 0.0
+        self._renewed = 0.0
         self._renewing: asyncio.Task[None] | None = None
 
     async def acquire(self) -> None:
@@ -64,9 +65,15 @@ class Lease:
         while True:
             began = asyncio.get_running_loop().time()
             if await self._attempt():
-                self._renewing = asyncio.create_task(self._keep(began))
+                self._renewed = began
+                self._renewing = asyncio.create_task(self._keep())
                 return
             await asyncio.sleep(self._terms.renew * random.uniform(0.2, 0.4))  # noqa: S311 - guards nothing
+
+    def holds(self) -> bool:
+        """Whether nobody else can lead now; false at once in a process that was stopped for too long."""
+        now = asyncio.get_running_loop().time()
+        return self._renewing is not None and not self.lost.is_set() and now < self._renewed + self._terms.give_up
 
     async def release(self) -> None:
         """Give it up, so that the next leader need not wait; it runs out by itself when that does not work."""
@@ -114,22 +121,22 @@ class Lease:
         duration = found["spec"].get("leaseDurationSeconds") or self._terms.duration
         return now - self._unchanged_since >= float(duration)
 
-    async def _keep(self, renewed: float) -> None:
+    async def _keep(self) -> None:
         """Renew it until that fails for too long, or somebody else leads. Counted is from before each request."""
         now, pause = asyncio.get_running_loop().time, self._terms.renew
         try:
-            while (left := renewed + self._terms.give_up - now()) > 0:
+            while (left := self._renewed + self._terms.give_up - now()) > 0:
                 await asyncio.sleep(min(pause, left))
                 began = now()
                 try:
-                    async with asyncio.timeout_at(min(began + self._terms.renew, renewed + self._terms.give_up)):
+                    async with asyncio.timeout_at(min(began + self._terms.renew, self._renewed + self._terms.give_up)):
                         if not await self._write(self._identity):
                             break
                 except (errors.OperatorError, TimeoutError) as trouble:
                     log.warning("The Lease %s was not renewed: %s", self._address.name, trouble)
                     pause = self._terms.renew / 4
                 else:
-                    renewed, pause = began, self._terms.renew
+                    self._renewed, pause = began, self._terms.renew
         finally:
             self.lost.set()
 

@@ -23,11 +23,11 @@ from toolcall_operator.adapters.cluster.resources import (
 )
 from toolcall_operator.adapters.cluster.shelf import Identity, Manifest
 from toolcall_operator.api import parsing
-from toolcall_operator.api.base import Observed
 from toolcall_operator.api.parsing import Malformed
 from toolcall_operator.api.spiceboxclass import SpiceboxClass, SpiceboxClassStatus
 from toolcall_operator.api.spiceboxsession import FINALIZER, SpiceboxSession, SpiceboxSessionStatus
 from toolcall_operator.core.pods import PodView
+from toolcall_operator.core.unread import Unread
 from toolcall_operator.errors import Gone, Rejected, Superseded, Unavailable
 
 _MADE = {"Pod": PODS, "NetworkPolicy": NETWORK_POLICIES}
@@ -51,6 +51,14 @@ class KubernetesObjects:
     def session_class(self, name: str) -> SpiceboxClass | None:
         """The class of this name, if it is there and can be read."""
         return self._caches.classes.get(name)
+
+    def unread_session(self, key: Key) -> Unread | None:
+        """The session with this namespace and name, if it is there and cannot be read."""
+        return self._caches.unread_sessions.get(key)
+
+    def unread_class(self, name: str) -> Unread | None:
+        """The class of this name, if it is there and cannot be read."""
+        return self._caches.unread_classes.get(name)
 
     async def live_class(self, name: str) -> SpiceboxClass | None:
         """The class of this name as it is now; None if there is none.
@@ -114,14 +122,24 @@ class KubernetesObjects:
             Rejected: it will not be kept as it is.
             Gone: the session is no more.
         """
-        await self._report(_of_session(session), session.metadata.uid, status)
+        uid = session.metadata.uid
+        await self._report(_of_session(session), uid, patches.status(uid, status))
         reported = session.model_copy(update={"status": status})
         self._caches.amend(reported)
         return reported
 
     async def report_class(self, session_class: SpiceboxClass, status: SpiceboxClassStatus) -> None:
         """Keep the status of a class; it may raise what `report_session` does."""
-        await self._report(CLASSES.named(session_class.metadata.name), session_class.metadata.uid, status)
+        uid = session_class.metadata.uid
+        await self._report(_of_class(session_class), uid, patches.status(uid, status))
+
+    async def report_unread(
+        self, unread: SpiceboxSession | SpiceboxClass, status: SpiceboxSessionStatus | SpiceboxClassStatus
+    ) -> None:
+        """Keep the conditions of a status; it may raise what `report_session` does."""
+        address = _of_session(unread) if isinstance(unread, SpiceboxSession) else _of_class(unread)
+        uid = unread.metadata.uid
+        await self._report(address, uid, patches.conditions(uid, status, first=unread.status is None))
 
     async def hold_session(self, session: SpiceboxSession) -> None:
         """Keep the session's object until it is released.
@@ -186,9 +204,9 @@ class KubernetesObjects:
         """Have a Warning Event written about an object, if that is possible."""
         self._events.warn(Subject.of(about), reason, message)
 
-    async def _report(self, address: Address, uid: str, status: Observed) -> None:
+    async def _report(self, address: Address, uid: str, patch: bytes) -> None:
         try:
-            await self._client.patch(address.part("status"), patches.status(uid, status))
+            await self._client.patch(address.part("status"), patch)
         except Rejected:
             if Identity.of(await self._client.get(address)).uid != uid:
                 raise Gone(f"{address} is another one by now") from None
@@ -206,6 +224,10 @@ class KubernetesObjects:
 
 def _of_session(session: SpiceboxSession) -> Address:
     return SESSIONS.named(session.metadata.name, session.metadata.namespace)
+
+
+def _of_class(session_class: SpiceboxClass) -> Address:
+    return CLASSES.named(session_class.metadata.name)
 
 
 def _holdable(session: SpiceboxSession) -> Holdable:

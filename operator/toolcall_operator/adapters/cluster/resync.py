@@ -61,7 +61,7 @@ class Resync:
                 log.error("a resync met a bug: %s", type(bug).__name__)  # noqa: TRY400 (its text can hold anything)
 
     async def once(self) -> None:
-        """Forget what is gone, fetch what is news, and wake everybody for what is there.
+        """Forget what is gone, fetch what is news, and wake for what is there whoever is awake: the process that leads.
 
         Raises:
             Unavailable: the cluster could not be read; what was found until then is kept.

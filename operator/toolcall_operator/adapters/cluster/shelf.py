@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 from toolcall_operator.api.parsing import Malformed
+from toolcall_operator.core.unread import Unread
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -52,16 +53,15 @@ class HasIdentity(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Held(Generic[V]):
-    """One object: `value` is what was read, or None and `problems` say why it cannot be; `revision` counts changes."""
+    """One object as it was read; `revision` counts changes."""
 
     identity: Identity
-    value: V | None
-    problems: tuple[str, ...]
+    value: V | Unread
     revision: int
 
 
 class Shelf(Generic[K, V]):
-    """The objects of one kind by their key, the values of those that can be read in `values`."""
+    """The objects of one kind by their key; those that can be read in `values`, the others in `unread`."""
 
     def __init__(self, key: Callable[[Identity], K], parse: Callable[[Manifest], V]) -> None:
         self._key = key
@@ -69,6 +69,7 @@ class Shelf(Generic[K, V]):
         self._held: dict[K, Held[V]] = {}
         self._changes = 0
         self.values: dict[K, V] = {}
+        self.unread: dict[K, Unread] = {}
 
     def __iter__(self) -> Iterator[Held[V]]:
         return iter(list(self._held.values()))
@@ -97,19 +98,12 @@ class Shelf(Generic[K, V]):
         """Keep an object; returns it if it is news. One that cannot be read is kept with what is wrong with it."""
         if not self.is_news(manifest):
             return None
-        identity = Identity.of(manifest)
-        problems: tuple[str, ...] = ()
-        value: V | None = None
-        try:
-            value = self._parse(manifest)
-        except Malformed as malformed:
-            problems = tuple(map(str, malformed.problems))
-        return self._keep(Held(identity, value, problems, self._next()))
+        return self._keep(Held(Identity.of(manifest), self._read(manifest), self._next()))
 
     def amend(self, key: K, uid: str, value: V) -> bool:
         """Change what was read of an object, until a newer version comes; returns whether it is still here."""
         held = self._held.get(key)
-        if held is None or held.identity.uid != uid or held.value is None:
+        if held is None or held.identity.uid != uid or isinstance(held.value, Unread):
             return False
         self._keep(replace(held, value=value, revision=self._next()))
         return True
@@ -120,13 +114,22 @@ class Shelf(Generic[K, V]):
             return None
         key = self._key(identity)
         self.values.pop(key, None)
+        self.unread.pop(key, None)
         return self._held.pop(key)
+
+    def _read(self, manifest: Manifest) -> V | Unread:
+        try:
+            return self._parse(manifest)
+        except Malformed as malformed:
+            return Unread.of(manifest, malformed.problems)
 
     def _keep(self, held: Held[V]) -> Held[V]:
         key = self._key(held.identity)
         self._held[key] = held
-        if held.value is None:
-            self.values.pop(key, None)
+        self.values.pop(key, None)
+        self.unread.pop(key, None)
+        if isinstance(held.value, Unread):
+            self.unread[key] = held.value
         else:
             self.values[key] = held.value
         return held

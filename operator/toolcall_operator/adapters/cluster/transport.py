@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -33,6 +33,7 @@ _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.1, 10.0
 _CLOSING_SECONDS = 2.0
 _FAREWELL_SECONDS = 0.05
 _OK, _SUCCESSES, _UNAUTHORIZED, _TOO_LARGE, _TOO_MANY = 200, 300, 401, 413, 429
+_READS = frozenset({"get", "list"})
 _METHODS: Mapping[str, str] = {
     "get": "GET",
     "list": "GET",
@@ -66,9 +67,14 @@ class Refused(Exception):
 
 
 class Transport:
-    """The connections to one API server; `aclose` ends them."""
+    """The connections to one API server; `aclose` ends them.
+
+    `may_write` is asked before anything is sent that changes something: a process that slept through the end of its
+    lead must not go on with what it was about to do.
+    """
 
     def __init__(self, source: Source, credentials: Credentials) -> None:
+        self.may_write: Callable[[], bool] = lambda: True
         self._credentials = credentials
         self._source = source
         self._renewing: asyncio.Task[None] | None = None
@@ -99,6 +105,8 @@ class Transport:
         until = asyncio.get_running_loop().time() + REQUEST_SECONDS
         renewed = False
         while True:
+            if request.verb not in _READS and not self.may_write():
+                raise errors.Unavailable(f"cannot {request.verb} {request.address}: somebody else may lead by now")
             used = self._current()
             try:
                 return await self._once(request, used)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from toolcall_operator.adapters.cluster.shelf import Identity, Manifest
@@ -11,15 +11,7 @@ from toolcall_operator.api import parsing
 from toolcall_operator.api.parsing import Malformed
 from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.core import status
-
-
-@dataclass(frozen=True, slots=True)
-class Unread:
-    """A ToolCall that cannot be read: as much of its manifest as its end needs, and what is wrong with it."""
-
-    identity: Identity
-    manifest: Manifest = field(repr=False)
-    problems: tuple[str, ...]
+from toolcall_operator.core.unread import Unread
 
 
 class Known(NamedTuple):
@@ -93,7 +85,7 @@ class Calls:
         if is_finished(manifest):
             self.drop(identity.uid)
             return None
-        held, known, value = self._held.get(identity.uid), Known.of(manifest), _read(identity, manifest)
+        held, known, value = self._held.get(identity.uid), Known.of(manifest), _read(manifest)
         self._keep(Held(identity, held.known.and_now(known) if held else known, value))
         return value
 
@@ -138,15 +130,13 @@ def is_finished(manifest: Manifest) -> bool:
     return _object(manifest.get("status")).get("finished") is True
 
 
-def _read(identity: Identity, manifest: Manifest) -> ToolCall | Unread | None:
+def _read(manifest: Manifest) -> ToolCall | Unread | None:
     """The call a manifest describes, or what is wrong with it; None if it has ended without being marked."""
     try:
         call = parsing.parse(manifest)
     except Malformed as malformed:
-        kept = {"metadata": _object(manifest.get("metadata")), "status": manifest.get("status")}
-        if status.is_finished(status.Subject.of_manifest(kept)):
-            return None
-        return Unread(identity, kept, tuple(map(str, malformed.problems)))
+        unread = Unread.of(manifest, malformed.problems)
+        return None if status.is_finished(status.Subject.of_manifest(unread.manifest)) else unread
     return call if isinstance(call, ToolCall) and not status.is_finished(call) else None
 
 

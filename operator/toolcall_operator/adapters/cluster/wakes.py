@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from toolcall_operator.adapters.cluster.unfinished import Unread
 from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.core.pods import PodView
+from toolcall_operator.core.unread import Unread
 
 
 class Wakes(Protocol):

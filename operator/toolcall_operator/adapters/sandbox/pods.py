@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager, suppress
 
 from toolcall_operator import errors, ports
 from toolcall_operator.adapters.sandbox import messages
+from toolcall_operator.adapters.sandbox.fates import Fate, PodSandbox
 from toolcall_operator.adapters.sandbox.line import Line, Patience
 from toolcall_operator.adapters.sandbox.link import Connector, Identity, Link
 from toolcall_operator.adapters.sandbox.podlink import lost
@@ -41,9 +42,10 @@ def key_hash(operator_key: bytes, session_uid: str) -> str:
 class Standing:
     """A line to one pod, and how many use it now; `idle` closes it when nobody has for a while."""
 
-    def __init__(self, line: Line, epoch: int) -> None:
+    def __init__(self, line: Line, epoch: int, pod: PodView) -> None:
         self.line = line
         self.epoch = epoch
+        self.fate = Fate(pod)
         self.users = 0
         self.closed = False
         self.idle: asyncio.TimerHandle | None = None
@@ -92,7 +94,7 @@ class PodSandboxes:
         standing.users += 1
         try:
             await self._reached(standing)
-            yield SupervisedSandbox(standing.line)
+            yield PodSandbox(standing.line, standing.fate)
         finally:
             standing.users -= 1
             self._rest(pod.uid, standing)
@@ -128,6 +130,8 @@ class PodSandboxes:
 
     def pod_changed(self, pod: PodView, gone: bool) -> None:  # noqa: FBT001 - the port's
         """A pod was seen: if it has ended, or is gone, its calls end now and for that reason."""
+        if standing := self._standing.get(pod.uid):
+            standing.fate.see(pod)
         known = lost(pod)
         if known is None and gone:
             known = errors.SandboxLost(Reason.SANDBOX_GONE, "the pod of the sandbox is gone")
@@ -151,7 +155,7 @@ class PodSandboxes:
             self._later(self._close(standing))
         identity = Identity(channel_key(self._operator_key, pod.session_uid), epoch)
         connector = Paced(self._connector(pod), self._crowd)
-        standing = self._standing[pod.uid] = Standing(Line(connector, identity, self._patience), epoch)
+        standing = self._standing[pod.uid] = Standing(Line(connector, identity, self._patience), epoch, pod)
         self._rest(pod.uid, standing)
         return standing
 

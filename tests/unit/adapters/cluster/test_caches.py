@@ -189,22 +189,49 @@ def test_the_end_of_an_object_does_not_end_another_one_of_its_name(caches: Cache
 
 def test_a_session_that_cannot_be_read_says_why_until_it_is_mended(caches: Caches) -> None:
     caches.put(manifests.session(spec={"idleTTL": "soon"}))
-    unread, kept = caches.unread_session(WORK), dict(caches.sessions)
+    unread, kept = caches.unread_sessions[WORK], dict(caches.sessions)
 
     caches.put(manifests.session(version=2))
 
-    assert "spec.idleTTL" in unread
+    assert "spec.idleTTL" in unread.why
     assert not kept
-    assert caches.unread_session(WORK) == ""
+    assert not caches.unread_sessions
     assert WORK in caches.sessions
 
 
-def test_a_class_that_cannot_be_read_says_why(caches: Caches) -> None:
+def test_a_class_that_cannot_be_read_says_why_and_is_told_of(caches: Caches, wakes: FakeWakes) -> None:
     caches.put(manifests.session_class(image=1))
 
-    assert "spec.image" in caches.unread_class("plain")
-    assert caches.unread_class("another") == ""
+    assert "spec.image" in caches.unread_classes["plain"].why
     assert not caches.classes
+    assert wakes.woken == ["class plain"]
+
+
+def test_of_the_spec_of_what_cannot_be_read_nothing_is_kept(caches: Caches) -> None:
+    caches.put(manifests.session(spec={"idleTTL": "the-secret"}))
+
+    assert set(caches.unread_sessions[WORK].manifest) == {"metadata", "status"}
+    assert "the-secret" not in str(caches.unread_sessions)
+
+
+def test_nothing_is_left_of_what_could_not_be_read_and_is_no_more(caches: Caches, wakes: FakeWakes) -> None:
+    bad = manifests.session(spec={"idleTTL": "soon"})
+    caches.put(bad)
+
+    caches.drop("SpiceboxSession", Identity.of(bad))
+
+    assert not caches.unread_sessions
+    assert wakes.woken == ["session agents/work"] * 2
+
+
+def test_what_is_written_about_a_session_that_cannot_be_read_does_not_make_it_one_that_can(caches: Caches) -> None:
+    caches.put(manifests.session())
+    session = caches.sessions[WORK]
+    caches.put(manifests.session(version=2, spec={"idleTTL": "soon"}))
+
+    caches.amend(session)
+
+    assert not caches.sessions
 
 
 # Waiting for a session ------------------------------------------------------------------------------------------------
@@ -263,6 +290,15 @@ def test_pods_are_found_by_the_session_that_controls_them(caches: Caches, wakes:
     assert wakes.woken[1:] == ["pod work-pod", "session agents/work", "pod other-pod"]
 
 
+def test_the_pods_of_a_session_that_cannot_be_read_are_found_and_told_of(caches: Caches, wakes: FakeWakes) -> None:
+    caches.put(manifests.session(spec={"idleTTL": "soon"}))
+    caches.put(manifests.pod())
+    caches.drop("Pod", Identity.of(manifests.pod()))
+
+    assert caches.pods_of(SESSION_UID) == ()
+    assert wakes.woken.count("session agents/work") == 3
+
+
 def test_a_pod_that_is_no_more_is_told_of_and_forgotten(caches: Caches, wakes: FakeWakes) -> None:
     caches.put(manifests.session())
     caches.put(manifests.pod())
@@ -288,8 +324,15 @@ def test_who_comes_late_is_told_of_everything(caches: Caches) -> None:
     for manifest in (manifests.session_class(), manifests.session(), manifests.call(), manifests.pod()):
         caches.put(manifest)
     caches.put(manifests.call("bad", spec={"timeout": "soon"}))
+    caches.put(manifests.session_class("bad", image=1))
+    caches.put(manifests.session("bad", spec={"idleTTL": "soon"}))
     late = caches.wakes = FakeWakes()
 
     caches.replay()
 
-    assert late.woken == ["call one", "unread bad", "class plain", "session agents/work", "pod work-pod"]
+    assert late.woken == [
+        *("call one", "unread bad"),
+        *("class plain", "class bad"),
+        *("session agents/work", "session agents/bad"),
+        "pod work-pod",
+    ]

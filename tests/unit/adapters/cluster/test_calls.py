@@ -382,6 +382,17 @@ async def test_a_call_that_is_being_deleted_cannot_be_held_any_more() -> None:
         await place.cluster.hold(call)
 
 
+async def test_a_call_that_has_ended_is_not_held_any_more() -> None:
+    place = Place(status={"observedGeneration": 1})
+    call = place.call
+    place.change(status={"finished": True})
+
+    with pytest.raises(Superseded, match="has ended"):
+        await place.cluster.hold(call)
+
+    assert not place.client.objects[ADDRESS]["metadata"].get("finalizers")
+
+
 async def test_letting_go_of_what_is_not_held_is_fine() -> None:
     place = Place()
     call = place.call

@@ -88,6 +88,24 @@ class TestRequests:
 
         assert len({asked.peer for asked in server.asked}) == 1
 
+    async def test_who_may_not_write_any_more_reads_and_sends_no_change(
+        self, client: Client, server: Answering
+    ) -> None:
+        client.may_write = lambda: False
+
+        for change in (
+            client.patch(POD, b"[]"),
+            client.merge(POD, {}),
+            client.delete(POD, "uid"),
+            client.create(POD, {}),
+            client.replace(POD, {}),
+        ):
+            with pytest.raises(errors.Unavailable, match="somebody else may lead"):
+                await change
+
+        assert not server.asked
+        assert await client.get(POD) == {"kind": "Pod"}
+
     async def test_a_redirect_is_not_followed(self, client: Client, server: Answering) -> None:
         server.answers = [web.Response(status=302, headers={"Location": "http://127.0.0.1:9/"})]
 

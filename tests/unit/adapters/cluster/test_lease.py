@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -175,6 +176,27 @@ async def test_a_leader_that_cannot_renew_gives_up_before_others_may_take_it(
 
     assert TERMS.give_up - TERMS.renew <= asyncio.get_running_loop().time() - began < TERMS.duration
     server.away = False
+
+
+async def test_a_process_that_was_stopped_knows_at_once_that_it_may_not_lead_any_more(candidate: Candidate) -> None:
+    lease = candidate("a")
+    assert not lease.holds()
+    await lease.acquire()
+    assert lease.holds()
+
+    time.sleep(TERMS.give_up)  # noqa: ASYNC251 - nothing of the process runs, as under SIGSTOP
+
+    assert not lease.holds()
+    assert not lease.lost.is_set()
+
+
+async def test_what_is_released_is_not_held(candidate: Candidate) -> None:
+    lease = candidate("a")
+    await lease.acquire()
+
+    await lease.release()
+
+    assert not lease.holds()
 
 
 async def test_a_short_outage_ends_no_term(server: Server, candidate: Candidate) -> None:

@@ -25,12 +25,20 @@ from toolcall_operator.adapters.cluster.resources import (
 )
 from toolcall_operator.api.spiceboxclass import SpiceboxClassStatus
 from toolcall_operator.api.spiceboxsession import FINALIZER, SpiceboxSession, SpiceboxSessionStatus
+from toolcall_operator.core import unread
+from toolcall_operator.core.conditions import Look
+from toolcall_operator.core.sessionstatus import SessionCondition
 from toolcall_operator.errors import Gone, Rejected, Unavailable
 from toolcall_operator.sessionports import SessionCluster
 
 KEY = (NAMESPACE, "work")
 SESSION, POD = SESSIONS.named("work", NAMESPACE), PODS.named("work-pod", NAMESPACE)
 READY = SpiceboxSessionStatus(pod_name="work-pod", restarts=0)
+GARBLED = {"mounts": [{"name": "files", "mountPath": "/files", "source": {}}]}
+MALFORMED = SpiceboxSessionStatus(
+    observed_generation=3,
+    conditions=(Look(3, NOW).condition(SessionCondition.FAILED, "MalformedObject", "it cannot be read", holds=True),),
+)
 
 
 class Place:
@@ -45,6 +53,11 @@ class Place:
             self.caches.put(manifest)
         self.events = Events(self.client, "me", lambda: NOW)
         self.objects: SessionCluster = KubernetesObjects(self.client, self.caches, self.events)
+
+    def garble(self, **fields: Any) -> SpiceboxSession:  # noqa: ANN401 (fields of a manifest)
+        """The session comes to be one that cannot be read; returns what stands in its place."""
+        self.caches.put(self.client.put(SESSIONS, manifests.session(spec=GARBLED, **fields)))
+        return unread.session(self.caches.unread_sessions[KEY])
 
     @property
     def session(self) -> SpiceboxSession:
@@ -89,6 +102,21 @@ async def test_a_class_that_cannot_be_read_names_the_field() -> None:
 
     with pytest.raises(Rejected, match=r"spec\.image"):
         await place.objects.live_class("bad")
+
+
+def test_what_cannot_be_read_is_told_with_why() -> None:
+    place = Place()
+    place.garble(status={"restarts": 2})
+    place.caches.put(manifests.session_class(version=200, image=1))
+
+    of_session, of_class = place.objects.unread_session(KEY), place.objects.unread_class("plain")
+
+    assert of_session is not None
+    assert of_class is not None
+    assert "configMapRef" in of_session.why
+    assert "spec.image" in of_class.why
+    assert (place.objects.session(KEY), place.objects.session_class("plain")) == (None, None)
+    assert place.objects.unread_session((NAMESPACE, "another")) is None
 
 
 async def test_every_call_of_a_namespace_is_told_with_whether_it_has_ended() -> None:
@@ -141,6 +169,60 @@ async def test_a_session_that_was_made_anew_does_not_get_the_status_of_the_old_o
         await place.objects.report_session(place.session, READY)
 
     assert "status" not in place.client.objects[SESSION]
+
+
+@pytest.mark.parametrize("status", (None, {"restarts": 2, "resolvedClass": {"image": 1}}), ids=("no status", "one"))
+async def test_of_what_cannot_be_read_only_the_conditions_are_written(status: dict[str, Any] | None) -> None:
+    place = Place()
+    stands_in = place.garble(status=status)
+
+    await place.objects.report_unread(stands_in, MALFORMED)
+
+    kept = place.client.objects[SESSION]["status"]
+    assert kept == {**(status or {}), "observedGeneration": 3, "conditions": MALFORMED.to_manifest()["conditions"]}
+
+
+async def test_the_conditions_of_a_class_that_cannot_be_read_are_written_alike() -> None:
+    place = Place()
+    place.caches.put(place.client.put(CLASSES, manifests.session_class(image=1)))
+    stands_in = unread.session_class(place.caches.unread_classes["plain"])
+
+    await place.objects.report_unread(stands_in, SpiceboxClassStatus(observed_generation=3))
+
+    assert place.client.objects[CLASSES.named("plain")]["status"] == {"observedGeneration": 3}
+
+
+async def test_conditions_for_want_of_a_status_replace_none_that_somebody_wrote_meanwhile() -> None:
+    place = Place()
+    stands_in = place.garble()
+    theirs = {"restarts": 2}
+    place.client.put(SESSIONS, manifests.session(spec=GARBLED, status=theirs))
+
+    with pytest.raises(Rejected):
+        await place.objects.report_unread(stands_in, MALFORMED)
+
+    assert place.client.objects[SESSION]["status"] == theirs
+
+
+async def test_a_session_that_was_made_anew_does_not_get_the_conditions_of_one_that_could_not_be_read() -> None:
+    place = Place()
+    stands_in = place.garble()
+    place.client.put(SESSIONS, manifests.session(uid="another"))
+
+    with pytest.raises(Gone, match="another one"):
+        await place.objects.report_unread(stands_in, MALFORMED)
+
+
+async def test_a_session_that_cannot_be_read_is_let_go_and_its_pod_deleted() -> None:
+    place = Place()
+    stands_in = place.garble(finalizers=["theirs", FINALIZER])
+
+    for pod in place.objects.pods(stands_in):
+        await place.objects.delete_pod(pod)
+    await place.objects.release_session(stands_in)
+
+    assert POD not in place.client.objects
+    assert place.client.objects[SESSION]["metadata"]["finalizers"] == ["theirs"]
 
 
 async def test_a_status_that_is_refused_is_rejected() -> None:

@@ -26,7 +26,9 @@ OPERATOR_KEY = b"o" * 32
 SESSION, CLASS = examples.session(), examples.session_class()
 RUNNING = PodView("default", "work-pod", "pod-1", "session-1", "Running", sandbox=Container("sandbox", is_running=True))
 KILLED = replace(RUNNING, phase="Failed", sandbox=Container("sandbox", ended=True, reason="OOMKilled", exit_code=137))
-PATIENCE = Patience(ping=60, request=0.2, opening=0.3, mending=0.1, retention=0.2, first_pause=0.0001, longest_pause=0.001)
+PATIENCE = Patience(
+    ping=60, request=0.2, opening=0.3, mending=0.1, retention=0.2, first_pause=0.0001, longest_pause=0.001
+)
 
 
 def call(uid: str = "call") -> ExecRequest:

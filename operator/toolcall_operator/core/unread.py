@@ -1,0 +1,79 @@
+"""What can be told of an object that cannot be read: which it is, what its status said, and what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from toolcall_operator.api.base import Model, ObjectMeta
+from toolcall_operator.api.sandbox import Resources
+from toolcall_operator.api.spiceboxclass import ClassMeta, SpiceboxClass, SpiceboxClassSpec, SpiceboxClassStatus
+from toolcall_operator.api.spiceboxsession import (
+    SessionMeta,
+    SpiceboxSession,
+    SpiceboxSessionSpec,
+    SpiceboxSessionStatus,
+)
+
+M = TypeVar("M", bound=Model)
+
+_NOTHING_ASKED = SpiceboxSessionSpec.model_construct(class_="")
+_NOTHING_OFFERED = SpiceboxClassSpec(resources=Resources(cpu=0, memory=0, ephemeral_storage=0))
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """An object that cannot be read: as much of its manifest as its status needs, and what is wrong, field by field."""
+
+    manifest: Mapping[str, Any] = field(repr=False)
+    problems: tuple[str, ...]
+
+    @classmethod
+    def of(cls, manifest: Mapping[str, Any], problems: Iterable[object]) -> Unread:
+        """What is kept of a manifest; of its spec that is nothing."""
+        return cls({name: manifest.get(name) for name in ("metadata", "status")}, tuple(map(str, problems)))
+
+    @property
+    def why(self) -> str:
+        """All that is wrong, in one line."""
+        return "; ".join(self.problems)
+
+
+def session(unread: Unread) -> SpiceboxSession:
+    """A session in the place of one that cannot be read: it asks for nothing, and has the status of that one."""
+    return SpiceboxSession.model_construct(
+        metadata=SessionMeta.model_construct(**_metadata(unread)),
+        spec=_NOTHING_ASKED,
+        status=_status(SpiceboxSessionStatus, unread),
+    )
+
+
+def session_class(unread: Unread) -> SpiceboxClass:
+    """A class in the place of one that cannot be read: it offers nothing, and has the status of that one."""
+    return SpiceboxClass.model_construct(
+        metadata=ClassMeta.model_construct(**_metadata(unread)),
+        spec=_NOTHING_OFFERED,
+        status=_status(SpiceboxClassStatus, unread),
+    )
+
+
+def _metadata(unread: Unread) -> dict[str, Any]:
+    """The fields of the metadata; a name that is too long for one of ours is among them."""
+    return dict(_readable(ObjectMeta, unread.manifest["metadata"]))
+
+
+def _status(model: type[M], unread: Unread) -> M | None:
+    raw = unread.manifest["status"]
+    return None if raw is None else _readable(model, raw)
+
+
+def _readable(model: type[M], raw: Mapping[str, Any]) -> M:
+    """What can be read: a field that cannot is left out as a whole."""
+    try:
+        return model.model_validate(raw)
+    except ValidationError as error:
+        wrong = {detail["loc"][0] for detail in error.errors(include_url=False, include_input=False) if detail["loc"]}
+    return model.model_validate({name: value for name, value in raw.items() if name not in wrong})

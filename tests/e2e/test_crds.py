@@ -141,8 +141,7 @@ def patch_status(**fields: object) -> tuple[str, ...]:
 def test_what_a_call_asks_for_cannot_be_changed(call: Kubectl, field: str, value: object) -> None:
     said = call.refusal(*patch(**{field: value}))
 
-    assert f"spec.{field}" in said
-    assert f"{field} cannot be changed" in said
+    assert f"spec.{field} cannot be changed" in said
 
 
 def test_a_canceled_call_cannot_go_on(call: Kubectl) -> None:

@@ -9,7 +9,7 @@ knows every place where the two judges differ; no CRD shows it.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -152,8 +152,23 @@ def unchanging(field: str, message: str) -> dict[str, str]:
     Written out, although ``self.?field == oldSelf.?field`` says the same: the API server cannot bound the cost of
     comparing optional values, and refuses the whole CRD (Kubernetes 1.36).
     """
-    rule = f"has(self.{field}) == has(oldSelf.{field}) && (!has(self.{field}) || self.{field} == oldSelf.{field})"
-    return cel(rule, message, field)
+    return cel(_stays(field), message, field)
+
+
+def all_unchanging(fields: Sequence[str], place: str, message: str) -> dict[str, str]:
+    """The rule that all these fields stay as they were; `message` follows on the first that does not, as a path.
+
+    One rule for all, which looks at the whole first: the API server evaluates it at every write to the object, a rule
+    for each field took a fifth of the time of a write to the status (measured with 17 fields, Kubernetes 1.36).
+    """
+    stay = " && ".join(f"({_stays(field)})" for field in fields)
+    moved = " : ".join(f"!({_stays(field)}) ? '{field}'" for field in fields[:-1])
+    told = f"'{place}.' + ({moved} : '{fields[-1]}') + ' {message}'"
+    return {"rule": f"self == oldSelf || ({stay})", "message": f"{place} {message}", "messageExpression": told}
+
+
+def _stays(field: str) -> str:
+    return f"has(self.{field}) == has(oldSelf.{field}) && (!has(self.{field}) || self.{field} == oldSelf.{field})"
 
 
 def rules(*every: Mapping[str, str]) -> Callable[[dict[str, Any]], None]:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool
 from toolcall_operator.api.base import GROUP, Manifest, Model, ObjectMeta, camel
 from toolcall_operator.api.credentials import Credential
 from toolcall_operator.api.durations import Duration, UpToADay
-from toolcall_operator.api.schema import RULES, cel, cel_only, in_schema, list_map, rules, schema_only, unchanging
+from toolcall_operator.api.schema import RULES, all_unchanging, cel, cel_only, in_schema, list_map, rules, schema_only
 from toolcall_operator.api.toolcallstatus import ToolCallStatus
 from toolcall_operator.api.types import (
     Argument,
@@ -80,10 +80,9 @@ _UNCHANGEABLE = "cannot be changed: what a ToolCall asks for is settled when it 
 
 
 def _spec_rules(schema: dict[str, Any], model: type[BaseModel]) -> None:
-    """The rules between fields, and for every field but cancel the rule that it stays as it was."""
+    """The rules between fields, and the rule that every field but cancel stays as it was."""
     names = [camel(name) for name in model.model_fields if name != "cancel"]
-    stays = [unchanging(name, f"{name} {_UNCHANGEABLE}") for name in names]
-    schema[RULES] = [_STREAMS, *_INTERACTIVE_LIMITS, *stays]
+    schema[RULES] = [_STREAMS, *_INTERACTIVE_LIMITS, all_unchanging(names, "spec", _UNCHANGEABLE)]
 
 
 _DISPATCH_STAYS = cel(

@@ -40,9 +40,9 @@ class Dispatcher:
         uid = call.metadata.uid
         flight = self._flights.get(uid) or self._begin(call)
         if call.metadata.deletion_timestamp:
-            flight.stop.ask(Reason.USER_DELETE)
+            flight.stop.ask(Reason.USER_DELETE, call.metadata.generation)
         elif call.spec.cancel:
-            flight.stop.ask(Reason.USER_CANCEL)
+            flight.stop.ask(Reason.USER_CANCEL, call.metadata.generation)
 
     def gone(self, uid: str) -> None:
         """The object of a call is no more: whatever runs of it is ended."""

@@ -238,22 +238,24 @@ def test_a_session_that_is_deleted_ends_its_calls_and_its_pod(kubectl: Kubectl, 
 
 
 # A namespace ----------------------------------------------------------------------------------------------------------
-def test_a_namespace_with_many_running_calls_ends(crowds: tuple[Scene, Scene], cluster: Kubectl) -> None:
-    namespace = crowds[0].kubectl.namespace
+@pytest.fixture(scope="module")
+def doomed(crowds: tuple[Scene, Scene], cluster: Kubectl, operator: Operator) -> tuple[str, str]:
+    """Two namespaces that are being deleted: one while the operator was there, the other while it was not."""
+    seen, unseen = (each.kubectl for each in crowds)
+    cluster("delete", "namespace", seen.namespace, "--wait=false")
+    soon(lambda: not seen("get", "toolcalls,spiceboxsessions", "--output=name"))
+    operator.kill()
+    cluster("delete", "namespace", unseen.namespace, "--wait=false")
+    soon(lambda: all("deletionTimestamp" in pod["metadata"] for pod in unseen.get("pods")["items"]))
+    revived(operator)
+    return seen.namespace, unseen.namespace
 
-    cluster("delete", "namespace", namespace, "--wait=false")
 
-    soon(lambda: is_gone(cluster, "namespace", namespace), NAMESPACE_SECONDS)
+def test_a_namespace_with_many_running_calls_ends(doomed: tuple[str, str], cluster: Kubectl) -> None:
+    soon(lambda: is_gone(cluster, "namespace", doomed[0]), NAMESPACE_SECONDS)
 
 
 def test_a_namespace_that_was_deleted_while_no_operator_was_there_ends_when_there_is_one(
-    crowds: tuple[Scene, Scene], cluster: Kubectl, operator: Operator
+    doomed: tuple[str, str], cluster: Kubectl
 ) -> None:
-    namespace = crowds[1].kubectl.namespace
-    operator.kill()
-
-    cluster("delete", "namespace", namespace, "--wait=false")
-    assert not is_gone(cluster, "namespace", namespace)
-    revived(operator)
-
-    soon(lambda: is_gone(cluster, "namespace", namespace), NAMESPACE_SECONDS)
+    soon(lambda: is_gone(cluster, "namespace", doomed[1]), NAMESPACE_SECONDS)

@@ -91,6 +91,22 @@ async def test_a_hung_call_and_a_bug_delay_nobody() -> None:
     await dispatcher.join()
 
 
+async def test_the_end_of_a_call_that_is_canceled_or_deleted_in_flight_speaks_of_the_generation_that_was() -> None:
+    stage = Stage().runs(says(lasts=None))
+    dispatcher = Dispatcher(stage.ports)
+    dispatcher.submit(numbered(1))
+    await until(lambda: stage.sandbox.started)
+    canceled = numbered(1, cancel=True)
+    newer = canceled.metadata.model_copy(update={"generation": 9})
+
+    dispatcher.submit(canceled.model_copy(update={"metadata": newer}))
+    await dispatcher.join()
+
+    ended = stage.cluster.reported[-1]
+    assert ended.observed_generation == 9
+    assert {condition.observed_generation for condition in ended.conditions} == {9}
+
+
 async def test_a_call_whose_spec_cancels_it_is_not_started() -> None:
     stage = Stage().runs(says())
     dispatcher = Dispatcher(stage.ports)

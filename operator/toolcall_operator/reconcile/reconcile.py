@@ -24,7 +24,7 @@ async def reconcile(call: ToolCall, ports: Ports, stop: Stop) -> ToolCall:
 
     A call about which somebody else knew more is read anew and carried on from there; one that is gone has ended.
     """
-    record = Record(call, ports)
+    record = Record(call, ports, stop)
     with suppress(Gone):
         while not status.is_finished(record.call):
             try:

@@ -12,15 +12,20 @@ from toolcall_operator.ports import Ports
 
 
 class Stop:
-    """Asks a call to end early; the first reason given stays."""
+    """Asks a call to end early; the first reason given stays.
+
+    `generation` is the newest of the call's object in which that was asked for.
+    """
 
     def __init__(self) -> None:
         self._asked = asyncio.Event()
         self.reason: Reason | None = None
+        self.generation = 0
 
-    def ask(self, reason: Reason) -> None:
+    def ask(self, reason: Reason, generation: int = 0) -> None:
         """End the call, for `reason`."""
         self.reason = self.reason or reason
+        self.generation = max(self.generation, generation)
         self._asked.set()
 
     async def asked(self) -> None:
@@ -31,11 +36,19 @@ class Stop:
 class Record:
     """The call as it was last reported, and whether its object is held until it has ended."""
 
-    def __init__(self, call: ToolCall, ports: Ports) -> None:
+    def __init__(self, call: ToolCall, ports: Ports, stop: Stop) -> None:
         self.call = call
         # Whoever claimed it may have held it since: of the metadata, what is remembered may be older than that.
         self.held = FINALIZER in call.metadata.finalizers or status.is_claimed(call)
         self._ports = ports
+        self._stop = stop
+
+    @property
+    def latest(self) -> ToolCall:
+        """The call in the generation that its end speaks of: who waits for it ignores what speaks of an older one."""
+        generation = max(self.call.metadata.generation, self._stop.generation)
+        metadata = self.call.metadata.model_copy(update={"generation": generation})
+        return self.call.model_copy(update={"metadata": metadata})
 
     async def write(self, new: ToolCallStatus) -> None:
         """Keep `new` as the call's status.

@@ -20,7 +20,7 @@ async def settle(record: Record, outcome: Outcome, ports: Ports) -> None:
     Raises:
         Superseded: somebody else knows more about the call.
     """
-    final = status.settled(record.call, outcome, ports.now())
+    final = status.settled(record.latest, outcome, ports.now())
     try:
         await as_often_as_it_takes(partial(written, record, final))
     except Gone:

@@ -217,7 +217,7 @@ async def test_a_session_that_cannot_be_read_is_told_as_there_with_its_place_and
     refused = validation.plan(the_call(cluster), await cluster.observe(the_call(cluster)))
 
     assert isinstance(refused, Refused)
-    assert refused.reason is Reason.SESSION_GONE
+    assert refused.reason is Reason.SESSION_NOT_ACTIVE
     assert "is in namespace default and cannot be read: " in refused.message
     assert "world.yaml:9: spec.klass is not a known field; did you mean class?" in refused.message
 

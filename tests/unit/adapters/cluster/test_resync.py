@@ -16,6 +16,7 @@ from toolcall_operator.adapters.cluster.departures import Departures
 from toolcall_operator.adapters.cluster.resources import CLASSES, PODS, SESSIONS, TOOLCALLS
 from toolcall_operator.adapters.cluster.resync import Resync
 from toolcall_operator.adapters.cluster.shelf import Identity
+from toolcall_operator.adapters.cluster.wakes import Asleep
 from toolcall_operator.adapters.cluster.watched import WATCHED
 from toolcall_operator.api.toolcall import FINALIZER
 from toolcall_operator.errors import Rejected, Unavailable
@@ -201,6 +202,17 @@ async def test_deletions_that_the_watch_missed_are_found() -> None:
     assert "pod work-pod gone" in place.wakes.woken
     assert [place.caches.identities(watched.kind) for watched in WATCHED] == [()] * 4
     assert place.resync.missed == 4
+
+
+async def test_a_process_that_does_not_lead_forgets_what_is_gone_all_the_same() -> None:
+    place = Place()
+    place.caches.wakes = Asleep()
+    place.client.objects.clear()
+
+    await place.resync.once()
+
+    assert [place.caches.identities(watched.kind) for watched in WATCHED] == [()] * 4
+    assert place.wakes.woken == []
 
 
 async def test_an_end_that_the_watch_missed_is_found() -> None:

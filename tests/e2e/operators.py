@@ -12,9 +12,11 @@ from pathlib import Path
 
 from tests.contract.pod import Images
 from tests.kubectl import Kubectl
+from toolcall_operator.adapters.cluster.resources import TOOLCALLS
 
 READY_SECONDS = 30
 ENDS_SECONDS = 15
+CLEAR_SECONDS = 30
 
 
 @dataclass
@@ -92,8 +94,13 @@ class Operator:
         return time.monotonic() - began
 
     def clear(self) -> None:
-        """Delete its sessions and calls while it can still let go of them: a namespace could not end otherwise."""
-        self.kubectl("delete", "toolcalls,spiceboxsessions", "--all", "--timeout=50s")
+        """Delete its calls and sessions while it can still let go of them: a namespace could not end otherwise."""
+        self.kubectl("delete", f"--raw={TOOLCALLS.within(self.kubectl.namespace).path}")  # all at once
+        self.kubectl("delete", "spiceboxsessions", "--all", "--timeout=50s")
+        deadline = time.monotonic() + CLEAR_SECONDS
+        while left := self.kubectl("get", "toolcalls", "--output=name"):
+            assert time.monotonic() < deadline, f"calls are not let go of: {left}"
+            time.sleep(0.05)
 
     def stop(self) -> None:
         """End it if it runs."""

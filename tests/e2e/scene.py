@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -70,6 +70,17 @@ class Scene:
         """The call, once it has ended."""
         self.kubectl("wait", "--for=condition=Finished", f"toolcall/{name}", f"--timeout={PATIENCE:.0f}s")
         return self.stored(name)
+
+    def all_ended(self, names: Iterable[str]) -> list[Ended]:
+        """Several calls, once the last of them has ended."""
+        wanted = set(names)
+
+        def ended() -> list[Object]:
+            found = (each for each in self.kubectl.get("toolcalls")["items"] if each["metadata"]["name"] in wanted)
+            return [each for each in found if each.get("status", {}).get("finished")]
+
+        soon(lambda: len(ended()) == len(wanted))
+        return [Ended(each) for each in ended()]
 
     def stored(self, name: str) -> Ended:
         """A call that has ended, as the API server has it."""

@@ -117,14 +117,12 @@ def crowds(victims: tuple[Kubectl, Kubectl], operator: Operator) -> Iterator[tup
         for each in both:
             each.calls(*(each.a_call(f"sleeper-{number}", "sleep 300") for number in range(CALLS)))
         for each in both:
-            each.kubectl("wait", "--for=condition=Running", "toolcalls", "--all", "--timeout=50s")
+            soon(lambda kubectl=each.kubectl: kubectl("get", "toolcalls").count("Started") == CALLS)
         yield both
 
 
-def revived(operator: Operator) -> None:
-    """Have a killed operator lead anew, without the wait for the lead of the dead one to run out."""
-    operator.kubectl("delete", "lease", "toolcall-operator", "--ignore-not-found")
-    operator.start()
+def delete_namespace(kubectl: Kubectl) -> None:
+    kubectl("delete", "namespace", kubectl.namespace, "--wait=false")
 
 
 def uid(scene: Scene, name: str) -> str:
@@ -178,8 +176,11 @@ def test_a_call_that_is_canceled_says_so_and_is_dead(scene: Scene) -> None:
 
 # While nobody is there ------------------------------------------------------------------------------------------------
 @pytest.fixture(scope="module")
-def unseen(scene: Scene, operator: Operator, proxy: Proxy) -> dict[str, str]:
-    """The UIDs of calls to which something happened while there was no operator; there is one again."""
+def unseen(scene: Scene, crowds: tuple[Scene, Scene], operator: Operator, proxy: Proxy) -> dict[str, str]:
+    """The UIDs of calls to which something happened while there was no operator; there is one again.
+
+    The second namespace was deleted then, too; the first one, as soon as there was one again.
+    """
     with proxy.refusing(500, "^PATCH .*/toolcalls/unheld$"):
         scene.call("unheld", TREE.format(3005))
         scene.call("held", TREE.format(3006))
@@ -191,10 +192,16 @@ def unseen(scene: Scene, operator: Operator, proxy: Proxy) -> dict[str, str]:
     scene.kubectl("delete", "toolcall", "unheld", "held", "--wait=false")
     hold = json.dumps({"metadata": {"finalizers": [FINALIZER]}})
     scene.kubectl("patch", "toolcall", "finished", "--type=merge", f"--patch={hold}")
+    delete_namespace(crowds[1].kubectl)
     assert is_gone(scene.kubectl, "toolcall", "unheld")
     assert not is_gone(scene.kubectl, "toolcall", "held")
     assert scene.processes("sleep 3005")
-    revived(operator)
+    soon(lambda: all("deletionTimestamp" in pod["metadata"] for pod in crowds[1].kubectl.get("pods")["items"]))
+
+    # Without the wait for the lead of the dead one to run out.
+    operator.kubectl("delete", "lease", "toolcall-operator")
+    operator.start()
+    delete_namespace(crowds[0].kubectl)
     return uids
 
 
@@ -238,24 +245,17 @@ def test_a_session_that_is_deleted_ends_its_calls_and_its_pod(kubectl: Kubectl, 
 
 
 # A namespace ----------------------------------------------------------------------------------------------------------
-@pytest.fixture(scope="module")
-def doomed(crowds: tuple[Scene, Scene], cluster: Kubectl, operator: Operator) -> tuple[str, str]:
-    """Two namespaces that are being deleted: one while the operator was there, the other while it was not."""
-    seen, unseen = (each.kubectl for each in crowds)
-    cluster("delete", "namespace", seen.namespace, "--wait=false")
-    soon(lambda: not seen("get", "toolcalls,spiceboxsessions", "--output=name"))
-    operator.kill()
-    cluster("delete", "namespace", unseen.namespace, "--wait=false")
-    soon(lambda: all("deletionTimestamp" in pod["metadata"] for pod in unseen.get("pods")["items"]))
-    revived(operator)
-    return seen.namespace, unseen.namespace
+def test_a_namespace_with_many_running_calls_ends(
+    crowds: tuple[Scene, Scene], unseen: dict[str, str], cluster: Kubectl
+) -> None:
+    assert unseen
 
-
-def test_a_namespace_with_many_running_calls_ends(doomed: tuple[str, str], cluster: Kubectl) -> None:
-    soon(lambda: is_gone(cluster, "namespace", doomed[0]), NAMESPACE_SECONDS)
+    soon(lambda: is_gone(cluster, "namespace", crowds[0].kubectl.namespace), NAMESPACE_SECONDS)
 
 
 def test_a_namespace_that_was_deleted_while_no_operator_was_there_ends_when_there_is_one(
-    doomed: tuple[str, str], cluster: Kubectl
+    crowds: tuple[Scene, Scene], unseen: dict[str, str], cluster: Kubectl
 ) -> None:
-    soon(lambda: is_gone(cluster, "namespace", doomed[1]), NAMESPACE_SECONDS)
+    assert unseen
+
+    soon(lambda: is_gone(cluster, "namespace", crowds[1].kubectl.namespace), NAMESPACE_SECONDS)

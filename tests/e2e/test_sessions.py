@@ -88,7 +88,7 @@ def classes(team: Team, image: str, digest: str) -> None:
     team.a_class(
         "plain", image, tool, mounts=mounts, privateVolumes=[{"name": "home", "mountPath": "/home/me"}], **quick
     )
-    team.a_class("bare", image, tool, resources={**RESOURCES, "memory": "64Mi", "tmpSize": "8Mi"}, **quick)
+    team.a_class("bare", image, tool, resources={**RESOURCES, "memory": "64Mi"}, **quick)
     team.a_class("single", image, tool, limits={"maxConcurrentCalls": 1}, **quick)
     team.a_class("shut", BUSYBOX, script)
     team.a_class("open", BUSYBOX, script, network={"mode": "allowlist"})
@@ -105,7 +105,6 @@ def sessions(team: Team) -> None:
     team.a_session("owned", "unpulled", {"ownerReferences": [owner]}, idleTTL="1s", maxDuration="1s")
     team.a_session("missing", "later")
     team.a_session("main", "plain", mounts=[mount("more", "/more", "of-session", format="tarGz")])
-    team.a_session("evicted", "bare")
     for name in ("lost", "starved"):
         team.a_session(name, "bare")
     team.a_session("old", "bare", maxDuration="20s")
@@ -128,8 +127,6 @@ def stage(kubectl: Kubectl, images: Images, tmp_path_factory: pytest.TempPathFac
         sessions(team)
         team.a_call("using", "used", "tool", "echo", "a")
         team.a_call("keeping", "busy", "tool", "sleep", "5m", timeout="10m")
-        team.a_call("filling", "evicted", "tool", "fill", "/tmp/full", str(64 * MiB))  # noqa: S108 (in the sandbox)
-        team.a_call("evicted", "evicted", "tool", "sleep", "5m", timeout="10m")
         team.a_call("aging", "old", "tool", "sleep", "5m", timeout="10m")
         yield Stage(team, audit, of_session)
 
@@ -351,8 +348,15 @@ def forgotten(stage: Stage, pod: str) -> None:
     stage.team.delete("pod", pod, grace=0)
 
 
+def drained(stage: Stage, pod: str) -> None:
+    """As `kubectl drain` does it."""
+    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod}}
+    stage.team.ask("POST", stage.team.address("pod", pod).part("eviction"), eviction)
+
+
 LOSSES: tuple[tuple[str, Callable[[Stage, str], None], set[str]], ...] = (
     ("deleted", told_to_stop, {"Failed/SandboxTerminating"}),
+    ("drained", drained, {"Failed/Evicted"}),
     ("broken", broken_down, {"Failed/SandboxGone"}),
     # Whoever is heard first: the API server or the supervisor.
     ("forgotten", forgotten, {"Failed/SandboxGone", "Failed/SandboxTerminating"}),
@@ -429,11 +433,6 @@ def test_a_session_whose_pod_is_gone_already_is_deleted_all_the_same(stage: Stag
 def test_a_session_that_is_too_old_ends_with_what_runs_in_it(stage: Stage) -> None:
     assert stage.team.ended("aging").end == "Canceled/SessionTerminated"
     stage.team.gone("session", "old")
-
-
-def test_a_sandbox_that_takes_more_disk_than_it_may_is_evicted(stage: Stage) -> None:
-    assert stage.team.ended("evicted", SETTLED_SECONDS).end == "Failed/Evicted"
-    until(lambda: "Evicted" in stage.team.told("evicted"))
 
 
 def test_idle_sessions_are_deleted_and_no_others(stage: Stage) -> None:

@@ -153,7 +153,7 @@ def test_a_leader_that_sleeps_until_another_one_leads_does_no_harm_when_it_wakes
 
     assert duo.first.operator.process
     assert duo.first.operator.process.wait(AWAKE_SECONDS) == 1
-    assert duo.first.changes == before
+    assert all(change in before for change in duo.first.changes)
     assert [ended.end for ended in ends] == ["Failed/NonZeroExit"] * 2
     assert [scene.stored(name).status for name in ("old-claim", "old-start")] == [ended.status for ended in ends]
     assert [scene.ledger(name) for name in ("old-claim", "old-start")] == [["old-claim"], ["old-start"]]

@@ -101,7 +101,7 @@ def test_a_new_leader_learns_how_a_call_ended_as_soon_as_its_session_can_be_read
 ) -> None:
     team.a_session("handed-over", "plain")
     team.ready("handed-over")
-    team.a_call("followed", "handed-over", "tool", "sleep", "1s")
+    team.a_call("followed", "handed-over", "tool", "sleep", "6s")
     team.running("followed")
     team.change("session", "handed-over", {"spec": {"defaultEnv": GARBLED}})
     before = is_garbled(team, "handed-over")

@@ -1,4 +1,4 @@
-"""Fills the caches with what sessions are decided by, before anyone decides: an empty cache looks like an empty cluster."""
+"""Fills the caches before anyone decides by them: an empty cache looks like an empty cluster."""
 
 from __future__ import annotations
 

@@ -5,89 +5,23 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import re
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 from aiohttp import web
-from yarl import URL
 
+from tests.e2e import traffic
 from tests.e2e.moments import Dropped, Moment, Place, Point, Then
+from tests.e2e.traffic import Refusal, Write
 from toolcall_operator.adapters.cluster import config
-from toolcall_operator.adapters.sandbox.frames import STDOUT, Control, Data, Decoder, Frame
+from toolcall_operator.adapters.sandbox.frames import Decoder
 
-HALF_BYTES = 300_000
-"""So much of a tool's standard output has been told at `Point.HALF_TOLD`."""
-
-_STATUS_OF = re.compile(r"/toolcalls/([^/]+)/status$")
-_STDIN_CHANNEL, _STDOUT_CHANNEL = 0, 1
-_OF_THE_HOP = frozenset({"connection", "host", "content-length", "transfer-encoding", "accept-encoding", "keep-alive"})
 _START_SECONDS = 10.0
 _FAREWELL_SECONDS = 0.25
-
-
-@dataclass(slots=True)
-class Write:
-    """A request that changes something, and its answer (0: none yet); `status` is what it writes to a `call`, if so."""
-
-    path: str
-    answer: int = 0
-    call: str = ""
-    status: dict[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def read(cls, request: web.Request, body: bytes) -> Write:
-        """What a request writes."""
-        found = _STATUS_OF.search(request.path)
-        if found is None:
-            return cls(request.path)
-        (status,) = (step["value"] for step in json.loads(body) if step["op"] == "add")
-        return cls(request.path, call=found[1], status=status)
-
-    @property
-    def is_kept(self) -> bool:
-        """Whether the API server took it."""
-        return self.answer in range(200, 300)
-
-    @property
-    def is_refused(self) -> bool:
-        """Whether it certainly changed nothing."""
-        return bool(self.answer) and not self.is_kept
-
-    @property
-    def points(self) -> tuple[Point, Point] | None:
-        """Where in the life of a call it stands: before it reaches the API server, and after it was kept."""
-        if self.status.get("finished"):
-            return Point.END_ASKED, Point.END_KEPT
-        return (Point.CLAIM_ASKED, Point.CLAIM_KEPT) if "dispatch" in self.status else None
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """An answer that requests get whose method and path a pattern is found in."""
-
-    status: int
-    pattern: str
-
-    def covers(self, request: web.Request) -> bool:
-        """Whether a request gets it."""
-        return bool(re.search(self.pattern, f"{request.method} {request.path}"))
-
-    def answer(self) -> web.Response:
-        """It, as an API server would say it."""
-        body = {
-            "kind": "Status",
-            "apiVersion": "v1",
-            "status": "Failure",
-            "code": self.status,
-            "message": f"refused by the test with {self.status}",
-        }
-        return web.json_response(body, status=self.status, headers={"Retry-After": "1"})
 
 
 class Proxy:
@@ -240,18 +174,18 @@ class Proxy:
             write.answer = answer.status
         if write and points and answer.ok:
             await self._pass(Place(points[1], write.call))
-        return web.Response(body=said, status=answer.status, headers=_kept(answer.headers))
+        return web.Response(body=said, status=answer.status, headers=traffic.kept(answer.headers))
 
     async def _watch(self, request: web.Request) -> web.StreamResponse:
         """Events, a whole line at a time."""
         plural = request.path.rpartition("/")[2]
         async with self._asked(request, b"") as answer:
-            response = web.StreamResponse(status=answer.status, headers=_kept(answer.headers))
+            response = web.StreamResponse(status=answer.status, headers=traffic.kept(answer.headers))
             await response.prepare(request)
             watches = self._watches.setdefault(plural, set())
             watches.add(response)
             try:
-                async for line in _lines(answer.content):
+                async for line in traffic.lines(answer.content):
                     while plural in self._stalled:  # noqa: ASYNC110 (an event for each kind would be more to read)
                         await asyncio.sleep(0.02)
                     await response.write(line)
@@ -263,7 +197,7 @@ class Proxy:
         """An exec, in both directions."""
         protocols = request.headers.getall("Sec-WebSocket-Protocol", [])
         try:
-            there = await self._upstream.ws_connect(_url(request), protocols=protocols, max_msg_size=0)
+            there = await self._upstream.ws_connect(traffic.url(request), protocols=protocols, max_msg_size=0)
         except aiohttp.WSServerHandshakeError as refused:
             return web.Response(status=refused.status)
         here = web.WebSocketResponse(protocols=protocols, max_msg_size=0)
@@ -286,9 +220,9 @@ class Proxy:
     async def _up(self, here: web.WebSocketResponse, there: aiohttp.ClientWebSocketResponse) -> None:
         decoder = Decoder()
         async for message in here:
-            frames = _frames(decoder, _STDIN_CHANNEL, message.data)
-            self.told += _about(frames, "uid")
-            starts = any(_is(frame, "start") for frame in frames)
+            frames = traffic.frames(decoder, traffic.STDIN_CHANNEL, message.data)
+            self.told += traffic.about(frames, "uid")
+            starts = any(traffic.is_message(frame, "start") for frame in frames)
             if starts:
                 await self._pass(Place(Point.START_ASKED))
             await there.send_bytes(message.data)
@@ -298,10 +232,10 @@ class Proxy:
     async def _down(self, there: aiohttp.ClientWebSocketResponse, here: web.WebSocketResponse) -> None:
         decoder = Decoder()
         async for message in there:
-            frames = _frames(decoder, _STDOUT_CHANNEL, message.data)
-            self.heard += _about(frames, "code")
+            frames = traffic.frames(decoder, traffic.STDOUT_CHANNEL, message.data)
+            self.heard += traffic.about(frames, "code")
             await here.send_bytes(message.data)
-            if any(_is_half(frame) for frame in frames):
+            if any(traffic.is_half(frame) for frame in frames):
                 await self._pass(Place(Point.HALF_TOLD))
 
     async def _pass(self, place: Place) -> None:
@@ -322,44 +256,8 @@ class Proxy:
 
     @asynccontextmanager
     async def _asked(self, request: web.Request, body: bytes) -> AsyncIterator[aiohttp.ClientResponse]:
-        headers = {**_kept(request.headers), "Accept-Encoding": "identity"}
+        headers = {**traffic.kept(request.headers), "Accept-Encoding": "identity"}
         async with self._upstream.request(
-            request.method, _url(request), data=body or None, headers=headers, allow_redirects=False
+            request.method, traffic.url(request), data=body or None, headers=headers, allow_redirects=False
         ) as answer:
             yield answer
-
-
-def _url(request: web.Request) -> URL:
-    return URL(request.raw_path, encoded=True)
-
-
-def _kept(headers: Any) -> dict[str, str]:  # noqa: ANN401 - the library has several kinds of them
-    return {name: value for name, value in headers.items() if name.lower() not in _OF_THE_HOP}
-
-
-def _frames(decoder: Decoder, channel: int, message: bytes) -> list[Frame]:
-    """The frames of the supervisor's protocol that a message of the exec completes, if it is of that channel."""
-    return decoder.feed(message[1:]) if message[:1] == bytes((channel,)) else []
-
-
-def _about(frames: list[Frame], name: str) -> list[tuple[object, object]]:
-    """The types of control frames, each with one field: no key and no environment stands in the output of a test."""
-    messages = [frame.message for frame in frames if isinstance(frame, Control)]
-    return [(message.get("type"), message.get(name)) for message in messages]
-
-
-def _is(frame: Frame, kind: str) -> bool:
-    return isinstance(frame, Control) and frame.message.get("type") == kind
-
-
-def _is_half(frame: Frame) -> bool:
-    return isinstance(frame, Data) and frame.stream == STDOUT and frame.offset >= HALF_BYTES
-
-
-async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[bytes]:
-    """The whole lines of a stream, as many at a time as have come."""
-    rest = b""
-    async for chunk in content.iter_any():
-        whole, newline, rest = (rest + chunk).rpartition(b"\n")
-        if newline:
-            yield whole + newline

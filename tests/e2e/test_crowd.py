@@ -34,7 +34,7 @@ def hung(kubectl: Kubectl, operator: Operator) -> Iterator[Scene]:
     """A session all of whose calls hang."""
     assert operator.process
     with Scene.made(kubectl, session=f"{kubectl.namespace}-hung") as made:
-        made.calls(*(made.a_call(f"hangs-{number}", "sleep 300") for number in range(CALLS)))
+        made.calls(*(made.a_call(f"hangs-{number}", "sleep 300", timeout="10m") for number in range(CALLS)))
         yield made
 
 

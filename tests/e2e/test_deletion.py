@@ -24,6 +24,8 @@ pytestmark = pytest.mark.cluster
 GONE_SECONDS = 15.0
 NAMESPACE_SECONDS = 90.0
 CALLS = 50
+LONG = "10m"
+"""A timeout that ends no call of a test."""
 FINALIZER = "agentprimitives.authzed.com/toolcall"
 TREE = "(trap '' TERM; sleep {0}) & sleep {0}"
 """A process and its child, which does not mind being told to end; the seconds tell one test's from another's."""
@@ -115,10 +117,14 @@ def crowds(victims: tuple[Kubectl, Kubectl], operator: Operator) -> Iterator[tup
     with ExitStack() as held:
         both = held.enter_context(Scene.made(victims[0])), held.enter_context(Scene.made(victims[1]))
         for each in both:
-            each.calls(*(each.a_call(f"sleeper-{number}", "sleep 300") for number in range(CALLS)))
-        for each in both:
-            soon(lambda kubectl=each.kubectl: kubectl("get", "toolcalls").count("Started") == CALLS)
+            each.calls(*(each.a_call(f"sleeper-{number}", "sleep 300", timeout=LONG) for number in range(CALLS)))
+        soon(lambda: all(running(each) == CALLS for each in both))
         yield both
+
+
+def running(scene: Scene) -> int:
+    """How many calls run, as people see it."""
+    return scene.kubectl("get", "toolcalls").count("Started")
 
 
 def delete_namespace(kubectl: Kubectl) -> None:
@@ -136,7 +142,7 @@ def is_gone(kubectl: Kubectl, kind: str, name: str) -> bool:
 
 # One call -------------------------------------------------------------------------------------------------------------
 def test_a_call_that_is_deleted_while_it_runs_is_seen_to_be_canceled_and_is_gone(scene: Scene) -> None:
-    scene.call("deleted", TREE.format(3001))
+    scene.call("deleted", TREE.format(3001), timeout=LONG)
     soon(lambda: FINALIZER in finalizers(scene.kubectl, "toolcall", "deleted"))
     with watching(scene.kubectl) as watcher:
         soon(lambda: watcher.of("deleted"))
@@ -155,7 +161,7 @@ def test_a_call_that_is_deleted_before_it_is_held_is_killed(stalled: bool, scene
     sleeps = TREE.format(3002 + stalled)
     with ExitStack() as silence:
         with proxy.refusing(500, f"^PATCH .*/toolcalls/{name}$"):
-            scene.call(name, sleeps)
+            scene.call(name, sleeps, timeout=LONG)
             soon(lambda: scene.processes(sleeps[-10:]))
             if stalled:
                 silence.enter_context(proxy.stalling("toolcalls"))
@@ -165,7 +171,7 @@ def test_a_call_that_is_deleted_before_it_is_held_is_killed(stalled: bool, scene
 
 
 def test_a_call_that_is_canceled_says_so_and_is_dead(scene: Scene) -> None:
-    scene.call("canceled", TREE.format(3004))
+    scene.call("canceled", TREE.format(3004), timeout=LONG)
     scene.awaited("canceled", "Running")
 
     scene.kubectl("patch", "toolcall", "canceled", "--type=merge", '--patch={"spec":{"cancel":true}}')
@@ -182,8 +188,8 @@ def unseen(scene: Scene, crowds: tuple[Scene, Scene], operator: Operator, proxy:
     The second namespace was deleted then, too; the first one, as soon as there was one again.
     """
     with proxy.refusing(500, "^PATCH .*/toolcalls/unheld$"):
-        scene.call("unheld", TREE.format(3005))
-        scene.call("held", TREE.format(3006))
+        scene.call("unheld", TREE.format(3005), timeout=LONG)
+        scene.call("held", TREE.format(3006), timeout=LONG)
         scene.call("finished", "exit 0")
         scene.ended("finished")
         soon(lambda: FINALIZER in finalizers(scene.kubectl, "toolcall", "held"))
@@ -230,7 +236,7 @@ def test_a_finished_call_that_is_still_held_is_let_go(unseen: dict[str, str], sc
 def test_a_session_that_is_deleted_ends_its_calls_and_its_pod(kubectl: Kubectl, operator: Operator) -> None:
     assert operator.process
     with Scene.made(kubectl, session=f"{kubectl.namespace}-one", limits={"maxConcurrentCalls": 1}) as scene:
-        scene.call("in-flight", "sleep 300")
+        scene.call("in-flight", "sleep 300", timeout=LONG)
         scene.awaited("in-flight", "Running")
         scene.call("waiting", "exit 0")
         soon(lambda: "Queued" in kubectl("get", "toolcall", "waiting", "--output=yaml"))

@@ -11,8 +11,9 @@ import pytest
 from tests.contract.pod import Images
 from tests.e2e.moments import Point, Then
 from tests.e2e.operators import Operator
-from tests.e2e.proxy import Proxy, Write
+from tests.e2e.proxy import Proxy
 from tests.e2e.scene import Scene, soon
+from tests.e2e.traffic import Write
 from tests.kubectl import Kubectl
 
 pytestmark = pytest.mark.cluster

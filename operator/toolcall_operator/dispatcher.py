@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from toolcall_operator.api.toolcall import ToolCall
-from toolcall_operator.core.activity import Activity
 from toolcall_operator.core.reasons import Reason
+from toolcall_operator.core.session.activity import Activity
 from toolcall_operator.ports import Ports
 from toolcall_operator.reconcile.reconcile import reconcile
 from toolcall_operator.reconcile.record import Stop

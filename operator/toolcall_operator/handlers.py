@@ -12,11 +12,11 @@ from typing import Any
 
 import kopf
 
-from toolcall_operator.adapters.cluster.caches import Caches
 from toolcall_operator.adapters.cluster.client import Client, Selection
-from toolcall_operator.adapters.cluster.departures import Departures
-from toolcall_operator.adapters.cluster.shelf import Identity
-from toolcall_operator.adapters.cluster.watched import WATCHED
+from toolcall_operator.adapters.cluster.memory.caches import Caches
+from toolcall_operator.adapters.cluster.memory.departures import Departures
+from toolcall_operator.adapters.cluster.memory.shelf import Identity
+from toolcall_operator.adapters.cluster.memory.watched import WATCHED
 from toolcall_operator.errors import Unavailable
 
 log = logging.getLogger(__name__)

@@ -17,29 +17,30 @@ import stamina
 
 from toolcall_operator import bootstrap, errors
 from toolcall_operator.adapters.artifacts import StoreArtifacts
-from toolcall_operator.adapters.cluster import apiserver, definitions, filling, operatorkey, resync, rights
+from toolcall_operator.adapters.cluster import apiserver, definitions, operatorkey, rights
 from toolcall_operator.adapters.cluster.apiserver import Whereabouts
-from toolcall_operator.adapters.cluster.caches import Caches
 from toolcall_operator.adapters.cluster.calls import KubernetesCluster
 from toolcall_operator.adapters.cluster.client import Client
-from toolcall_operator.adapters.cluster.departures import Departures
 from toolcall_operator.adapters.cluster.events import Events
+from toolcall_operator.adapters.cluster.memory import filling, resync
+from toolcall_operator.adapters.cluster.memory.caches import Caches
+from toolcall_operator.adapters.cluster.memory.departures import Departures
+from toolcall_operator.adapters.cluster.memory.wakes import Asleep
 from toolcall_operator.adapters.cluster.objects import KubernetesObjects
-from toolcall_operator.adapters.cluster.wakes import Asleep
 from toolcall_operator.adapters.sandbox import pods
 from toolcall_operator.adapters.sandbox.line import Patience
 from toolcall_operator.adapters.sandbox.podlink import PodConnector
 from toolcall_operator.adapters.sandbox.pods import PodSandboxes
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.toolcall import ToolCall
-from toolcall_operator.core import pods as podstates
-from toolcall_operator.core.pods import PodPhase, PodView
-from toolcall_operator.core.podspec import INTERNAL_RANGES, SandboxSettings
+from toolcall_operator.core.pod import pods as podstates
+from toolcall_operator.core.pod.pods import PodPhase, PodView
+from toolcall_operator.core.pod.podspec import INTERNAL_RANGES, SandboxSettings
 from toolcall_operator.core.unread import Unread
 from toolcall_operator.dispatcher import Dispatcher
 from toolcall_operator.ports import Ports
-from toolcall_operator.sessionports import SessionPorts
 from toolcall_operator.sessions import SessionController, SystemTime
+from toolcall_operator.sessions.ports import SessionPorts
 from toolcall_operator.settings import OperatorSettings
 from toolcall_operator.slots import Limits, Slots
 

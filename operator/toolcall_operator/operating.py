@@ -16,7 +16,7 @@ from toolcall_operator.adapters.cluster import config
 from toolcall_operator.adapters.cluster.client import Client
 from toolcall_operator.adapters.cluster.config import Source
 from toolcall_operator.adapters.cluster.lease import Lease
-from toolcall_operator.adapters.cluster.resync import Resync
+from toolcall_operator.adapters.cluster.memory.resync import Resync
 from toolcall_operator.handlers import Intake, watching
 from toolcall_operator.leading import Site, led
 from toolcall_operator.settings import OperatorSettings

@@ -13,9 +13,9 @@ from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.api.toolcallstatus import ToolCallStatus
-from toolcall_operator.core.activity import Activity
 from toolcall_operator.core.outcomes import ExecRequest, ExecResult
 from toolcall_operator.core.reasons import Reason
+from toolcall_operator.core.session.activity import Activity
 from toolcall_operator.core.world import World
 
 

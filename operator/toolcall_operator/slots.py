@@ -11,7 +11,7 @@ from datetime import datetime
 
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
-from toolcall_operator.core.activity import Activity
+from toolcall_operator.core.session.activity import Activity
 from toolcall_operator.ports import Clock
 
 Turn = asyncio.Future[None]

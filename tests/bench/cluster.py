@@ -22,7 +22,7 @@ from toolcall_operator.adapters.sandbox.podlink import CONTAINER, PodConnector
 from toolcall_operator.adapters.sandbox.pods import channel_key
 from toolcall_operator.adapters.sandbox.sandbox import SupervisedSandbox
 from toolcall_operator.core.outcomes import ExecRequest
-from toolcall_operator.core.pods import PodView
+from toolcall_operator.core.pod.pods import PodView
 
 IDLE_CALLS, CROWD, IN_FLIGHT = 60, 600, 64
 FINISHED_CALLS, FEW_FINISHED, CHANNELS = 5000, 1000, 50

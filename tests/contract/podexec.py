@@ -17,7 +17,7 @@ from toolcall_operator.adapters.cluster.client import Client
 from toolcall_operator.adapters.sandbox.link import Identity, Link
 from toolcall_operator.adapters.sandbox.podlink import PodConnector
 from toolcall_operator.adapters.sandbox.sandbox import SupervisedSandbox
-from toolcall_operator.core.pods import PodView
+from toolcall_operator.core.pod.pods import PodView
 
 
 class ExecConnector(SuiteConnector):

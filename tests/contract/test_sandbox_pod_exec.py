@@ -30,7 +30,7 @@ from toolcall_operator.adapters.sandbox import pods as pods_of_sessions
 from toolcall_operator.adapters.sandbox.podlink import PodConnector
 from toolcall_operator.adapters.sandbox.pods import PodSandboxes
 from toolcall_operator.core.outcomes import Cause
-from toolcall_operator.core.pods import PodView
+from toolcall_operator.core.pod.pods import PodView
 from toolcall_operator.core.reasons import Reason
 
 pytestmark = pytest.mark.cluster

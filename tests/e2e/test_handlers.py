@@ -17,23 +17,24 @@ import pytest
 from tests.fakes.wakes import FakeWakes
 from tests.kubectl import Kubectl
 from toolcall_operator import handlers
-from toolcall_operator.adapters.cluster import config, resync
-from toolcall_operator.adapters.cluster.caches import Caches
+from toolcall_operator.adapters.cluster import config
 from toolcall_operator.adapters.cluster.calls import KubernetesCluster
 from toolcall_operator.adapters.cluster.client import Client
-from toolcall_operator.adapters.cluster.departures import Departures
 from toolcall_operator.adapters.cluster.events import Events
+from toolcall_operator.adapters.cluster.memory import resync
+from toolcall_operator.adapters.cluster.memory.caches import Caches
+from toolcall_operator.adapters.cluster.memory.departures import Departures
+from toolcall_operator.adapters.cluster.memory.resync import Resync
+from toolcall_operator.adapters.cluster.memory.shelf import Identity
+from toolcall_operator.adapters.cluster.memory.watched import SESSION_LABEL
 from toolcall_operator.adapters.cluster.objects import KubernetesObjects
 from toolcall_operator.adapters.cluster.resources import PODS, SESSIONS, TOOLCALLS
-from toolcall_operator.adapters.cluster.resync import Resync
-from toolcall_operator.adapters.cluster.shelf import Identity
-from toolcall_operator.adapters.cluster.watched import SESSION_LABEL
 from toolcall_operator.api.base import API_VERSION
 from toolcall_operator.api.toolcall import FINALIZER, ToolCall
 from toolcall_operator.api.toolcallstatus import Dispatch, ToolCallStatus
 from toolcall_operator.core import status
 from toolcall_operator.core.outcomes import Refused
-from toolcall_operator.core.pods import PodView
+from toolcall_operator.core.pod.pods import PodView
 from toolcall_operator.core.reasons import Reason
 from toolcall_operator.errors import Gone, OperatorError, Superseded
 from toolcall_operator.handlers import Intake

@@ -25,9 +25,9 @@ from toolcall_operator.adapters.sandbox.link import Link
 from toolcall_operator.adapters.sandbox.sandbox import SupervisedSandbox
 from toolcall_operator.api.spiceboxclass import SpiceboxClassSpec
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
-from toolcall_operator.core import netpolicy, pods, podspec
-from toolcall_operator.core.pods import PodPhase, PodState, PodView
-from toolcall_operator.core.podspec import SandboxSettings
+from toolcall_operator.core.pod import netpolicy, pods, podspec
+from toolcall_operator.core.pod.pods import PodPhase, PodState, PodView
+from toolcall_operator.core.pod.podspec import SandboxSettings
 
 pytestmark = pytest.mark.cluster
 

@@ -22,7 +22,7 @@ from tests.e2e.audit import AGENT, Audit
 from tests.e2e.team import BUSYBOX, RESOURCES, Refused, Team, a_tool, condition, served, until
 from tests.integration.pipeline import API_VERSION, Object
 from tests.kubectl import Kubectl
-from toolcall_operator.core.podspec import INTERNAL_RANGES
+from toolcall_operator.core.pod.podspec import INTERNAL_RANGES
 
 pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("crds")]
 

@@ -13,10 +13,10 @@ from typing import Any
 from toolcall_operator import errors
 from toolcall_operator.api.spiceboxclass import SpiceboxClass, SpiceboxClassStatus
 from toolcall_operator.api.spiceboxsession import FINALIZER, SpiceboxSession, SpiceboxSessionStatus
-from toolcall_operator.core.pods import Container, PodView
+from toolcall_operator.core.pod.pods import Container, PodView
 from toolcall_operator.core.unread import Unread
 from toolcall_operator.ports import CallState
-from toolcall_operator.sessionports import Activity, Greeting
+from toolcall_operator.sessions.ports import Activity, Greeting
 
 BEGINNING = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 Key = tuple[str, str]
@@ -25,7 +25,7 @@ GREETING = Greeting("boot-1", "0.1.0", 7, "Landlock", "Blocked")
 
 
 class FakeTime:
-    """Implements `sessionports.Time`: it stands still until it is told to pass."""
+    """Implements `sessions.ports.Time`: it stands still until it is told to pass."""
 
     def __init__(self) -> None:
         self._now = BEGINNING
@@ -73,7 +73,7 @@ async def settle() -> None:
 
 @dataclass
 class FakeSessionCluster:
-    """Implements `sessionports.SessionCluster`; `wake` is told of each session that changed.
+    """Implements `sessions.ports.SessionCluster`; `wake` is told of each session that changed.
 
     `faults` holds, by the name of an operation, what its next attempts raise; `always` what each one raises.
     `lingering` pods stay when they are deleted; a `lagging` cache does not show what was reported. `unread` tells which
@@ -296,7 +296,7 @@ class FakeSessionCluster:
 
 @dataclass
 class FakeSupervisor:
-    """Implements `sessionports.Supervisor`; calls that are killed end when `obeys`."""
+    """Implements `sessions.ports.Supervisor`; calls that are killed end when `obeys`."""
 
     held: dict[str, str] = field(default_factory=dict)
     obeys: bool = True
@@ -320,7 +320,7 @@ class FakeSupervisor:
 
 @dataclass
 class FakeGreeter:
-    """Implements `sessionports.Greeter`: every supervisor says `greeting`, those of `silent` pods not yet.
+    """Implements `sessions.ports.Greeter`: every supervisor says `greeting`, those of `silent` pods not yet.
 
     First `faults` are raised, one by one; `broken` always is.
     """
@@ -352,7 +352,7 @@ class FakeGreeter:
 
 @dataclass
 class FakeCalls:
-    """Implements `sessionports.Calls`; calls of a session that ends do so when `obeys`."""
+    """Implements `sessions.ports.Calls`; calls of a session that ends do so when `obeys`."""
 
     done: Activity = field(default_factory=Activity)
     flying: set[str] = field(default_factory=set)

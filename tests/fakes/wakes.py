@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from toolcall_operator.api.toolcall import ToolCall
-from toolcall_operator.core.pods import PodView
+from toolcall_operator.core.pod.pods import PodView
 from toolcall_operator.core.unread import Unread
 
 

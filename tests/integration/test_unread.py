@@ -14,9 +14,10 @@ from tests.fakes.sandbox import FakeSandboxes
 from tests.fakes.sessioncluster import FakeGreeter
 from tests.unit.adapters.cluster import manifests
 from tests.unit.adapters.cluster.manifests import NAMESPACE
-from toolcall_operator.adapters.cluster.caches import Caches
 from toolcall_operator.adapters.cluster.calls import KubernetesCluster
 from toolcall_operator.adapters.cluster.events import Events
+from toolcall_operator.adapters.cluster.memory.caches import Caches
+from toolcall_operator.adapters.cluster.memory.shelf import Identity
 from toolcall_operator.adapters.cluster.objects import KubernetesObjects
 from toolcall_operator.adapters.cluster.resources import (
     CLASSES,
@@ -28,16 +29,15 @@ from toolcall_operator.adapters.cluster.resources import (
     Address,
     Resource,
 )
-from toolcall_operator.adapters.cluster.shelf import Identity
 from toolcall_operator.adapters.sandbox.pods import PodSandboxes
 from toolcall_operator.api.spiceboxsession import FINALIZER
 from toolcall_operator.bootstrap import now
-from toolcall_operator.core.podspec import SandboxSettings
+from toolcall_operator.core.pod.podspec import SandboxSettings
 from toolcall_operator.dispatcher import Dispatcher
 from toolcall_operator.leading import Background, Leader
 from toolcall_operator.ports import Ports
-from toolcall_operator.sessionports import SessionPorts
 from toolcall_operator.sessions import SessionController, SystemTime
+from toolcall_operator.sessions.ports import SessionPorts
 from toolcall_operator.slots import Limits, Slots
 
 SESSION, CLASS, POD = SESSIONS.named("work", NAMESPACE), CLASSES.named("plain"), PODS.named("work-pod", NAMESPACE)

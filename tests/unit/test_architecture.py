@@ -25,6 +25,7 @@ PLANTS = (
     ("The core is pure: no input, output, clock, chance or event loop", "api/base.py", "import pathlib"),
     ("Only adapters know the object store", "transfer.py", "import obstore"),
     ("Only the watches know kopf", "dispatcher.py", "import kopf"),
+    ("Only the watches know kopf", "settings.py", "import kopf"),
     ("Only adapters know the API server", "handlers.py", "import aiohttp"),
     (
         "The cluster's adapter does not know the others",

@@ -13,8 +13,8 @@ from tests.fakes.apiserver import FakeClient
 from tests.fakes.wakes import FakeWakes
 from tests.unit.adapters.cluster import manifests
 from toolcall_operator import handlers
-from toolcall_operator.adapters.cluster.caches import Caches
-from toolcall_operator.adapters.cluster.departures import Departures
+from toolcall_operator.adapters.cluster.memory.caches import Caches
+from toolcall_operator.adapters.cluster.memory.departures import Departures
 from toolcall_operator.adapters.cluster.resources import TOOLCALLS
 from toolcall_operator.errors import Unavailable
 from toolcall_operator.handlers import Intake, Watches

@@ -11,7 +11,8 @@ from toolcall_operator.api import paths
 from toolcall_operator.api.base import GROUP
 from toolcall_operator.api.sandbox import Mount, PodSettings, Requests
 from toolcall_operator.api.spiceboxclass import SpiceboxClass, SpiceboxClassSpec
-from toolcall_operator.core import envnames, folders, support
+from toolcall_operator.core import envnames, support
+from toolcall_operator.core.pod import folders
 
 _NAME_SHOWN = 64
 _NOT_HANDED_ON = ("KUBERNETES_", "TOOLCALL_")  # calls.BaseEnv of the supervisor leaves them out

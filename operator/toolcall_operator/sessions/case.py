@@ -6,9 +6,9 @@ import asyncio
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from toolcall_operator.core.activity import Activity
-from toolcall_operator.core.sessionactions import Errand
-from toolcall_operator.core.sessionknown import Known
+from toolcall_operator.core.session.actions import Errand
+from toolcall_operator.core.session.activity import Activity
+from toolcall_operator.core.session.known import Known
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 
 from toolcall_operator import errors
 from toolcall_operator.api.spiceboxclass import SpiceboxClass, SpiceboxClassStatus
-from toolcall_operator.core import classes, classstatus, sessiontrouble, unread
+from toolcall_operator.core import classes, classstatus, unread
 from toolcall_operator.core.classes import ClassReason, Judgement
-from toolcall_operator.core.sessionactions import Rest
-from toolcall_operator.core.sessiontrouble import Kind, Trouble
-from toolcall_operator.sessionports import SessionPorts
+from toolcall_operator.core.session import trouble as sessiontrouble
+from toolcall_operator.core.session.actions import Rest
+from toolcall_operator.core.session.trouble import Kind, Trouble
+from toolcall_operator.sessions.ports import SessionPorts
 from toolcall_operator.sessions.workers import Workers
 
 

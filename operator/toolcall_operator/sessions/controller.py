@@ -9,15 +9,16 @@ from datetime import timedelta
 from toolcall_operator import errors
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
-from toolcall_operator.core import sessions, unread
-from toolcall_operator.core.sessionactions import Action, Errand, Rest
-from toolcall_operator.core.sessionknown import Known
-from toolcall_operator.core.sessiontrouble import Kind
-from toolcall_operator.core.sessionview import SessionView
-from toolcall_operator.sessionports import Key, SessionPorts
+from toolcall_operator.core import unread
+from toolcall_operator.core.session import decision
+from toolcall_operator.core.session.actions import Action, Errand, Rest
+from toolcall_operator.core.session.known import Known
+from toolcall_operator.core.session.trouble import Kind
+from toolcall_operator.core.session.view import SessionView
 from toolcall_operator.sessions import deeds, workers
 from toolcall_operator.sessions.case import Case, Underway
 from toolcall_operator.sessions.classes import Classes
+from toolcall_operator.sessions.ports import Key, SessionPorts
 from toolcall_operator.sessions.workers import Workers
 
 SWEEP = timedelta(seconds=5)
@@ -71,7 +72,7 @@ class SessionController:
             view = await self._looked_at(key)
             if view is None:
                 return None
-            action = sessions.decide(view, self._ports.time.now())
+            action = decision.decide(view, self._ports.time.now())
             if isinstance(action, Rest):
                 return action
             try:
@@ -89,7 +90,7 @@ class SessionController:
         if session is None:
             return None
         view = self._view(key)
-        if view and view.errand and view.errand not in sessions.wishes(view, self._ports.time.now()):
+        if view and view.errand and view.errand not in decision.wishes(view, self._ports.time.now()):
             await self._cases[key].give_up_errand()
             view = self._view(key)
         return view

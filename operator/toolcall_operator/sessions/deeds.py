@@ -8,9 +8,10 @@ from typing import assert_never
 from toolcall_operator import errors
 from toolcall_operator.api.spiceboxclass import SpiceboxClass, SpiceboxClassSpec
 from toolcall_operator.api.spiceboxsession import SpiceboxSessionStatus
-from toolcall_operator.core import netpolicy, podspec, sessionstatus
-from toolcall_operator.core.pods import PodView
-from toolcall_operator.core.sessionactions import (
+from toolcall_operator.core.pod import netpolicy, podspec
+from toolcall_operator.core.pod.pods import PodView
+from toolcall_operator.core.session import status as sessionstatus
+from toolcall_operator.core.session.actions import (
     Action,
     Delete,
     Discard,
@@ -30,10 +31,10 @@ from toolcall_operator.core.sessionactions import (
     Show,
     StopCalls,
 )
-from toolcall_operator.core.sessionknown import Absent, Labels
-from toolcall_operator.core.sessionview import SessionView
-from toolcall_operator.sessionports import SessionCluster, SessionPorts
+from toolcall_operator.core.session.known import Absent, Labels
+from toolcall_operator.core.session.view import SessionView
 from toolcall_operator.sessions.case import Case
+from toolcall_operator.sessions.ports import SessionCluster, SessionPorts
 from toolcall_operator.sessions.reclaim import reclaim
 
 SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"

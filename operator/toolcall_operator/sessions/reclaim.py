@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from toolcall_operator import errors
 from toolcall_operator.ports import CallState
-from toolcall_operator.sessionports import Calls, SessionCluster, Supervisor
+from toolcall_operator.sessions.ports import Calls, SessionCluster, Supervisor
 
 
 async def reclaim(supervisor: Supervisor, namespace: str, cluster: SessionCluster, calls: Calls) -> None:

@@ -11,7 +11,7 @@ _LONGEST_SECONDS = 300.0
 
 
 class SystemTime:
-    """Implements `sessionports.Time`."""
+    """Implements `sessions.ports.Time`."""
 
     def now(self) -> datetime:
         """Now, in UTC."""

@@ -12,8 +12,8 @@ from datetime import timedelta
 from typing import Generic, TypeVar
 
 from toolcall_operator import errors
-from toolcall_operator.core.sessionactions import Rest
-from toolcall_operator.sessionports import Time
+from toolcall_operator.core.session.actions import Rest
+from toolcall_operator.sessions.ports import Time
 
 log = logging.getLogger(__name__)
 K = TypeVar("K", bound=Hashable)

@@ -14,9 +14,9 @@ from toolcall_operator.api.conditions import Condition
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession, SpiceboxSessionStatus
 from toolcall_operator.core import conditions
-from toolcall_operator.core.podspec import SandboxSettings
-from toolcall_operator.sessionports import SessionPorts
+from toolcall_operator.core.pod.podspec import SandboxSettings
 from toolcall_operator.sessions import SessionController
+from toolcall_operator.sessions.ports import SessionPorts
 
 KEY = ("default", "work")
 POD = "work-pod"

@@ -11,7 +11,7 @@ import pytest
 from tests.fakes.sessioncluster import GREETING, FakeCalls, settle
 from tests.unit.sessions.stage import KEY, SessionStage, session, session_class
 from toolcall_operator import errors
-from toolcall_operator.sessionports import Activity
+from toolcall_operator.sessions.ports import Activity
 
 OPERATIONS = ("report", "hold", "create Pod", "create NetworkPolicy", "delete_pod", "annotate_pod", "live_calls")
 AWAY = errors.Unavailable("away")

@@ -8,7 +8,7 @@ from tests.fakes.sessioncluster import BEGINNING
 from tests.unit.sessions.stage import POD, SessionStage
 from toolcall_operator import errors
 from toolcall_operator.ports import CallState
-from toolcall_operator.sessionports import Activity
+from toolcall_operator.sessions.ports import Activity
 
 
 async def test_what_calls_did_shows_within_seconds_and_is_not_written_for_each(stage: SessionStage) -> None:

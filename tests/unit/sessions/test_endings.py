@@ -6,7 +6,7 @@ from tests.fakes.sessioncluster import settle
 from tests.unit.sessions.stage import KEY, POD, SessionStage, session, session_class
 from toolcall_operator import errors
 from toolcall_operator.core import conditions
-from toolcall_operator.sessionports import Activity
+from toolcall_operator.sessions.ports import Activity
 
 
 async def test_a_deleted_session_ends_its_calls_then_its_pod_then_goes(stage: SessionStage) -> None:

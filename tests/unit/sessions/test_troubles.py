@@ -9,8 +9,8 @@ import pytest
 from tests.fakes.sessioncluster import GREETING, settle
 from tests.unit.sessions.stage import KEY, POD, SessionStage, session, session_class
 from toolcall_operator import errors
-from toolcall_operator.core.pods import Container
-from toolcall_operator.sessionports import Activity
+from toolcall_operator.core.pod.pods import Container
+from toolcall_operator.sessions.ports import Activity
 
 
 async def test_a_pod_a_quota_forbids_shows_on_the_session_and_comes_when_there_is_room(stage: SessionStage) -> None:

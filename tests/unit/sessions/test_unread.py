@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.fakes.sessioncluster import settle
 from tests.unit.sessions.stage import KEY, POD, SessionStage, session, session_class
 from toolcall_operator import errors
-from toolcall_operator.sessionports import Activity
+from toolcall_operator.sessions.ports import Activity
 
 WHY = "spec.mounts[0].source.configMapRef is required"
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from toolcall_operator.adapters.cluster import finalizers, patches
-from toolcall_operator.adapters.cluster.caches import Caches, Key
 from toolcall_operator.adapters.cluster.client import Client
 from toolcall_operator.adapters.cluster.events import Events, Subject
 from toolcall_operator.adapters.cluster.finalizers import Holdable
+from toolcall_operator.adapters.cluster.memory.caches import Caches, Key
+from toolcall_operator.adapters.cluster.memory.shelf import Identity
 from toolcall_operator.adapters.cluster.patches import Basis
 from toolcall_operator.adapters.cluster.resources import SESSIONS, TOOLCALLS, Address
-from toolcall_operator.adapters.cluster.shelf import Identity
 from toolcall_operator.api import parsing
 from toolcall_operator.api.parsing import Malformed
 from toolcall_operator.api.spiceboxclass import ClassMeta, SpiceboxClass

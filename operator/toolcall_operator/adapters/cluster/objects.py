@@ -7,10 +7,11 @@ from contextlib import suppress
 from typing import Any
 
 from toolcall_operator.adapters.cluster import finalizers, patches
-from toolcall_operator.adapters.cluster.caches import Caches, Key
 from toolcall_operator.adapters.cluster.client import Client, Selection
 from toolcall_operator.adapters.cluster.events import Events, Subject
 from toolcall_operator.adapters.cluster.finalizers import Holdable
+from toolcall_operator.adapters.cluster.memory.caches import Caches, Key
+from toolcall_operator.adapters.cluster.memory.shelf import Identity, Manifest
 from toolcall_operator.adapters.cluster.resources import (
     CLASSES,
     CONFIG_MAPS,
@@ -21,12 +22,11 @@ from toolcall_operator.adapters.cluster.resources import (
     TOOLCALLS,
     Address,
 )
-from toolcall_operator.adapters.cluster.shelf import Identity, Manifest
 from toolcall_operator.api import parsing
 from toolcall_operator.api.parsing import Malformed
 from toolcall_operator.api.spiceboxclass import SpiceboxClass, SpiceboxClassStatus
 from toolcall_operator.api.spiceboxsession import FINALIZER, SpiceboxSession, SpiceboxSessionStatus
-from toolcall_operator.core.pods import PodView
+from toolcall_operator.core.pod.pods import PodView
 from toolcall_operator.core.unread import Unread
 from toolcall_operator.errors import Gone, Rejected, Superseded, Unavailable
 
@@ -36,7 +36,7 @@ _ANY = Selection(metadata_only=True)
 
 
 class KubernetesObjects:
-    """Implements `sessionports.SessionCluster`: what has no `live` in its name is read from the caches."""
+    """Implements `sessions.ports.SessionCluster`: what has no `live` in its name is read from the caches."""
 
     def __init__(self, client: Client, caches: Caches, events: Events) -> None:
         self._client = client

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from toolcall_operator import errors, ports
 from toolcall_operator.adapters.sandbox.line import Line
 from toolcall_operator.adapters.sandbox.sandbox import SupervisedSandbox
-from toolcall_operator.core import pods
 from toolcall_operator.core.outcomes import Cause, ExecRequest, ExecResult
-from toolcall_operator.core.pods import PodView
+from toolcall_operator.core.pod import pods
+from toolcall_operator.core.pod.pods import PodView
 from toolcall_operator.core.reasons import Reason
 
 _PATIENCE_SECONDS = 3.0

@@ -7,8 +7,8 @@ from toolcall_operator.adapters.cluster.client import Client
 from toolcall_operator.adapters.cluster.exec import ExecStream
 from toolcall_operator.adapters.cluster.resources import PODS
 from toolcall_operator.adapters.sandbox.link import Link
-from toolcall_operator.core import pods
-from toolcall_operator.core.pods import PodView
+from toolcall_operator.core.pod import pods
+from toolcall_operator.core.pod.pods import PodView
 from toolcall_operator.core.reasons import Reason
 
 CONTAINER = "sandbox"

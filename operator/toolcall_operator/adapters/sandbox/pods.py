@@ -18,9 +18,9 @@ from toolcall_operator.adapters.sandbox.podlink import lost
 from toolcall_operator.adapters.sandbox.sandbox import SupervisedSandbox
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
-from toolcall_operator.core.pods import PodView
+from toolcall_operator.core.pod.pods import PodView
 from toolcall_operator.core.reasons import Reason
-from toolcall_operator.core.sessionknown import Greeting
+from toolcall_operator.core.session.known import Greeting
 
 PATIENCE = Patience(opening=30.0)
 """A supervisor holds its hello back until the NetworkPolicy of its pod holds, for at most 20 s."""
@@ -52,7 +52,7 @@ class Standing:
 
 
 class PodSandboxes:
-    """Implements `ports.Sandboxes` and `sessionports.Greeter`; `aclose` lets go of every pod.
+    """Implements `ports.Sandboxes` and `sessions.ports.Greeter`; `aclose` lets go of every pod.
 
     `newest` finds the pod in which a session's calls run now. `epoch` is that of our leadership: a line that was made
     under another is not used again.

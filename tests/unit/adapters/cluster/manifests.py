@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.unit.api.manifests import RESOURCES
-from toolcall_operator.adapters.cluster.watched import SESSION_LABEL
+from toolcall_operator.adapters.cluster.memory.watched import SESSION_LABEL
 from toolcall_operator.api.base import API_VERSION
 
 NAMESPACE = "agents"

@@ -13,11 +13,11 @@ from tests.fakes.wakes import FakeWakes
 from tests.unit.adapters.cluster import manifests
 from tests.unit.adapters.cluster.manifests import NAMESPACE
 from tests.unit.core.examples import NOW
-from toolcall_operator.adapters.cluster.caches import Caches
 from toolcall_operator.adapters.cluster.calls import KubernetesCluster
 from toolcall_operator.adapters.cluster.events import Events
+from toolcall_operator.adapters.cluster.memory.caches import Caches
+from toolcall_operator.adapters.cluster.memory.shelf import Identity
 from toolcall_operator.adapters.cluster.resources import SESSIONS, TOOLCALLS, Address
-from toolcall_operator.adapters.cluster.shelf import Identity
 from toolcall_operator.api.toolcall import FINALIZER, ToolCall
 from toolcall_operator.api.toolcallstatus import Dispatch, ToolCallStatus
 from toolcall_operator.core import status as statuses

@@ -11,8 +11,8 @@ from tests.fakes.wakes import FakeWakes
 from tests.unit.adapters.cluster import manifests
 from tests.unit.adapters.cluster.manifests import NAMESPACE, SESSION_UID
 from tests.unit.core.examples import NOW
-from toolcall_operator.adapters.cluster.caches import Caches
 from toolcall_operator.adapters.cluster.events import Events
+from toolcall_operator.adapters.cluster.memory.caches import Caches
 from toolcall_operator.adapters.cluster.objects import KubernetesObjects
 from toolcall_operator.adapters.cluster.resources import (
     CLASSES,
@@ -27,9 +27,9 @@ from toolcall_operator.api.spiceboxclass import SpiceboxClassStatus
 from toolcall_operator.api.spiceboxsession import FINALIZER, SpiceboxSession, SpiceboxSessionStatus
 from toolcall_operator.core import unread
 from toolcall_operator.core.conditions import Look
-from toolcall_operator.core.sessionstatus import SessionCondition
+from toolcall_operator.core.session.status import SessionCondition
 from toolcall_operator.errors import Gone, Rejected, Unavailable
-from toolcall_operator.sessionports import SessionCluster
+from toolcall_operator.sessions.ports import SessionCluster
 
 KEY = (NAMESPACE, "work")
 SESSION, POD = SESSIONS.named("work", NAMESPACE), PODS.named("work-pod", NAMESPACE)

@@ -15,7 +15,7 @@ from toolcall_operator import errors
 from toolcall_operator.adapters.sandbox import fates, pods
 from toolcall_operator.adapters.sandbox.pods import PodSandboxes
 from toolcall_operator.core.outcomes import Cause, ExecRequest
-from toolcall_operator.core.pods import Container, PodView
+from toolcall_operator.core.pod.pods import Container, PodView
 from toolcall_operator.core.reasons import Reason
 
 RUNNING = PodView("default", "work-pod", "pod-1", "session-1", "Running", sandbox=Container("sandbox", is_running=True))

@@ -14,7 +14,7 @@ from toolcall_operator.adapters.cluster.resources import PODS, Address
 from toolcall_operator.adapters.sandbox.line import Line, Patience
 from toolcall_operator.adapters.sandbox.link import Identity
 from toolcall_operator.adapters.sandbox.podlink import PodConnector
-from toolcall_operator.core.pods import PodView
+from toolcall_operator.core.pod.pods import PodView
 from toolcall_operator.core.reasons import Reason
 
 TERMINATED: Mapping[str, Any] = {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}

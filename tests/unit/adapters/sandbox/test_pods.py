@@ -18,9 +18,9 @@ from toolcall_operator.adapters.sandbox import pods
 from toolcall_operator.adapters.sandbox.line import Patience
 from toolcall_operator.adapters.sandbox.pods import PodSandboxes
 from toolcall_operator.core.outcomes import ExecRequest
-from toolcall_operator.core.pods import Container, PodView
+from toolcall_operator.core.pod.pods import Container, PodView
 from toolcall_operator.core.reasons import Reason
-from toolcall_operator.core.sessionknown import Greeting
+from toolcall_operator.core.session.known import Greeting
 
 OPERATOR_KEY = b"o" * 32
 SESSION, CLASS = examples.session(), examples.session_class()

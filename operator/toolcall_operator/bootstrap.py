@@ -22,7 +22,10 @@ from toolcall_operator.slots import Limits, Slots
 CALLS_AT_ONCE = 256
 """Calls in flight in one operator."""
 
-stamina.instrumentation.set_on_retry_hooks([])  # the condition ReconcileRetrying tells of each retry, and why
+
+def quiet_retries() -> None:
+    """Have no retry logged: the condition ReconcileRetrying tells of each, and why, and a log line would show more."""
+    stamina.instrumentation.set_on_retry_hooks([])
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,7 @@ class Place:
 @asynccontextmanager
 async def embedded(cluster: FileCluster, place: Place) -> AsyncIterator[Dispatcher]:
     """A dispatcher that runs calls on this machine; every sandbox is gone when the context ends."""
+    quiet_retries()
     sandboxes = LocalSandboxes(place.supervisor, place.scratch, hide=private_folders(os.environ))
     ports = Ports(
         cluster=cluster,

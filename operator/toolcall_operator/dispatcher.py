@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.core.reasons import Reason
@@ -12,6 +11,9 @@ from toolcall_operator.core.session.activity import Activity
 from toolcall_operator.ports import Ports
 from toolcall_operator.reconcile.reconcile import reconcile
 from toolcall_operator.reconcile.record import Stop
+
+Key = tuple[str, str]
+"""The namespace and the name of a session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,7 @@ class Flight:
     stop: Stop = field(repr=False)
 
     @property
-    def session(self) -> tuple[str, str]:
+    def session(self) -> Key:
         """The namespace and the name of its session."""
         return self.call.metadata.namespace, self.call.spec.session
 
@@ -34,6 +36,8 @@ class Dispatcher:
     def __init__(self, ports: Ports) -> None:
         self._ports = ports
         self._flights: dict[str, Flight] = {}
+        self._of: dict[Key, dict[str, Flight]] = {}  # the same, by session
+        self._ending: set[Key] = set()
 
     def submit(self, call: ToolCall) -> None:
         """Begin to carry `call`; one that is in flight already is told what has changed: canceled, or being deleted."""
@@ -53,23 +57,28 @@ class Dispatcher:
         """Whether a call is in flight here."""
         return uid in self._flights
 
-    def activity(self, session_uid: str) -> Activity:
-        """What a session's calls did since this process began."""
-        return self._ports.slots.activity(session_uid)
+    def activity(self, session: Key, uid: str) -> Activity:
+        """What the calls of a session, by namespace and name and by its UID, did since this process began."""
+        done = self._ports.slots.activity(uid)
+        return replace(done, waiting=max(len(self._of.get(session, ())) - done.in_flight, 0))
 
     def forget(self, session_uid: str) -> None:
         """Drop what is remembered of a session that is no more."""
         self._ports.slots.forget(session_uid)
 
-    def end_session(self, session: tuple[str, str]) -> None:
-        """Ask every call of a session, by namespace and name, to end: the session does."""
-        for flight in self._of(session):
-            flight.stop.ask(Reason.SESSION_TERMINATED)
+    async def end_session(self, session: Key) -> None:
+        """Have every call of a session end, for the session does; also those that come meanwhile.
 
-    async def idle(self, session: tuple[str, str]) -> None:
-        """Return when no call of a session is in flight."""
-        while tasks := [flight.task for flight in self._of(session)]:
-            await asyncio.wait(tasks)
+        Returns when none is in flight.
+        """
+        self._ending.add(session)
+        try:
+            while flights := self._of.get(session):
+                for flight in flights.values():
+                    flight.stop.ask(Reason.SESSION_TERMINATED)
+                await asyncio.wait([flight.task for flight in flights.values()])
+        finally:
+            self._ending.discard(session)
 
     def stop_all(self, reason: Reason) -> None:
         """Ask every call in flight to end."""
@@ -91,8 +100,14 @@ class Dispatcher:
         uid, stop = call.metadata.uid, Stop()
         task = asyncio.create_task(reconcile(call, self._ports, stop), name=f"toolcall {uid}")
         flight = self._flights[uid] = Flight(call, task, stop)
-        task.add_done_callback(lambda _: self._flights.pop(uid))
+        self._of.setdefault(flight.session, {})[uid] = flight
+        task.add_done_callback(lambda _: self._ended(uid))
+        if flight.session in self._ending:
+            stop.ask(Reason.SESSION_TERMINATED)
         return flight
 
-    def _of(self, session: tuple[str, str]) -> Iterator[Flight]:
-        return (flight for flight in list(self._flights.values()) if flight.session == session)
+    def _ended(self, uid: str) -> None:
+        session = self._flights.pop(uid).session
+        del self._of[session][uid]
+        if not self._of[session]:
+            del self._of[session]

@@ -1,7 +1,7 @@
 """What can go wrong on our side, as one tree.
 
 OperatorError
-├── Unavailable       nothing happened; the same request may succeed later
+├── Unavailable       as far as anyone knows, nothing happened; the same request may succeed later
 ├── ProtocolBroken    the other end speaks something else; trying again does not help
 ├── Rejected          the API server will not have what we wrote; trying again does not help
 ├── Gone              the object is no more; another of its name does not count
@@ -22,7 +22,10 @@ class OperatorError(Exception):
 
 
 class Unavailable(OperatorError):
-    """Something of ours could not be reached; nothing happened, and a retry may succeed."""
+    """Something of ours could not be reached, or did not answer.
+
+    As far as anyone knows nothing happened: only the answer may be lost. A retry may succeed.
+    """
 
 
 class ProtocolBroken(OperatorError):

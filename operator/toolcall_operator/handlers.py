@@ -116,7 +116,9 @@ def settings() -> kopf.OperatorSettings:
 def quieten() -> None:
     """Have kopf speak of troubles only: a line for every event is too much, and the one about odd events shows them."""
     logging.getLogger("kopf").setLevel(logging.WARNING)
-    logging.getLogger("kopf._cogs.clients.watching").setLevel(logging.ERROR)
+    logging.getLogger("kopf._cogs.clients.watching").setLevel(
+        logging.CRITICAL
+    )  # an API server that is away is a line each try
     for name in ("orchestration", "running"):  # of what ends the watches `Watches.broken` tells, once
         logging.getLogger(f"kopf._core.reactor.{name}").setLevel(logging.CRITICAL)
 

@@ -8,7 +8,7 @@ import os
 import platform
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -27,8 +27,7 @@ from toolcall_operator.adapters.cluster.memory.caches import Caches
 from toolcall_operator.adapters.cluster.memory.departures import Departures
 from toolcall_operator.adapters.cluster.memory.wakes import Asleep
 from toolcall_operator.adapters.cluster.objects import KubernetesObjects
-from toolcall_operator.adapters.sandbox import pods
-from toolcall_operator.adapters.sandbox.line import Patience
+from toolcall_operator.adapters.sandbox import podlink, pods
 from toolcall_operator.adapters.sandbox.podlink import PodConnector
 from toolcall_operator.adapters.sandbox.pods import PodSandboxes
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
@@ -170,14 +169,15 @@ class Background:
 async def led(site: Site, epoch: int) -> AsyncIterator[None]:
     """Carry the calls and keep the sessions of the site as long as the context is open; nothing in sandboxes ends."""
     client, caches, background = site.client, site.caches, Background()
-    events = Events(client, site.identity, bootstrap.now)
+    settings, events = site.sandboxes(), Events(client, site.identity, bootstrap.now)
     cluster = KubernetesCluster(client, caches, events, site.settings.session_ready_timeout)
     sandboxes = PodSandboxes(
         partial(PodConnector, client),
         partial(_newest, caches),
         site.operator_key,
         lambda: epoch,
-        patience=Patience(opening=pods.PATIENCE.opening),
+        claimed=partial(podlink.claimed, client),
+        patience=replace(pods.PATIENCE, retention=settings.retention.total_seconds()),
         idle_seconds=site.settings.channel_idle.total_seconds(),
     )
     dispatcher = Dispatcher(
@@ -190,6 +190,7 @@ async def led(site: Site, epoch: int) -> AsyncIterator[None]:
             operator=site.identity,
             epoch=epoch,
             fault_budget=site.settings.fault_budget,
+            retention=settings.retention,
         )
     )
     controller = SessionController(
@@ -198,7 +199,7 @@ async def led(site: Site, epoch: int) -> AsyncIterator[None]:
             greeter=sandboxes,
             calls=dispatcher,
             time=SystemTime(),
-            settings=site.sandboxes(),
+            settings=settings,
             key_hash=partial(pods.key_hash, site.operator_key),
         )
     )

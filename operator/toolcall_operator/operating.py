@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack, aclosing, contextmanager
 
 import uvloop
 
-from toolcall_operator import errors
+from toolcall_operator import bootstrap, errors
 from toolcall_operator.adapters.cluster import config
 from toolcall_operator.adapters.cluster.client import Client
 from toolcall_operator.adapters.cluster.config import Source
@@ -27,7 +27,6 @@ STOPPED, UNFIT = 0, 1
 """Exit codes: told to end; of no more use, to be started anew."""
 
 LEASE = "toolcall-operator"
-_AGAIN_SECONDS = 2.0
 _FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
@@ -37,6 +36,7 @@ def run(settings: OperatorSettings) -> int:
     Raises:
         OperatorError: it could not start.
     """
+    bootstrap.quiet_retries()
     logging.basicConfig(level=settings.log_level.upper(), format=_FORMAT)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         return runner.run(operate(settings))
@@ -87,35 +87,34 @@ async def first_of(ended: Coroutine[None, None, object], *work: Coroutine[None, 
 
 
 async def lead(site: Site) -> None:
-    """Wait for the lead, then carry calls until it is lost; what runs by then goes on; the next leader takes it over.
+    """For ever: wait for the lead, carry calls until it is lost, and wait for it again, in a term of its own.
 
-    Raises:
-        Unavailable: the lead was lost.
+    What runs when it is lost goes on: whoever leads next takes it over.
     """
     # Renewals go by connections of their own: they must wait behind nothing.
     async with aclosing(await Client.open(source(site.settings))) as client:
-        lease = Lease(client, site.namespace, LEASE, site.identity)
-        try:
-            await acquired(lease)
-            site.client.may_write = lease.holds
-            log.info("leading, in term %d, as %s", lease.epoch, site.identity)
-            async with led(site, lease.epoch):
-                await lease.lost.wait()
-        finally:
-            await lease.release()
-    raise errors.Unavailable("the lead was lost")
+        while True:
+            await term(site, Lease(client, site.namespace, LEASE, site.identity))
+            log.warning("the lead was lost: calls that run go on, and this process waits for the lead again")
 
 
-async def acquired(lease: Lease) -> None:
-    """Try for the lead until it is ours; troubles on the way are told once each."""
-    told = ""
-    while True:
-        try:
-            return await lease.acquire()
-        except errors.Unavailable as trouble:
-            if told != (told := str(trouble)):
-                log.warning("the lead cannot be asked for: %s", trouble)
-            await asyncio.sleep(_AGAIN_SECONDS)
+async def term(site: Site, lease: Lease) -> None:
+    """Wait for the lead, and carry calls until it is lost; nothing of it is left in this process then.
+
+    Raises:
+        Unavailable: the cluster could not be read, though the lead was not lost.
+    """
+    try:
+        await lease.acquire()
+        site.client.may_write = lease.holds
+        log.info("leading, in term %d, as %s", lease.epoch, site.identity)
+        async with led(site, lease.epoch):
+            await lease.lost.wait()
+    except errors.Unavailable:
+        if not lease.lost.is_set():
+            raise
+    finally:
+        await lease.release()
 
 
 @contextmanager
@@ -123,8 +122,13 @@ def signaled() -> Iterator[asyncio.Event]:
     """An event that is set by SIGTERM, SIGINT and SIGHUP, while the context is open."""
     ended, loop = asyncio.Event(), asyncio.get_running_loop()
     numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+    def told(number: signal.Signals) -> None:
+        log.info("told to end, by %s: calls that run go on, and the next leader takes them over", number.name)
+        ended.set()
+
     for number in numbers:
-        loop.add_signal_handler(number, ended.set)
+        loop.add_signal_handler(number, told, number)
     try:
         yield ended
     finally:

@@ -12,7 +12,7 @@ from typing import Protocol
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.toolcall import ToolCall
-from toolcall_operator.api.toolcallstatus import ToolCallStatus
+from toolcall_operator.api.toolcallstatus import Dispatch, ToolCallStatus
 from toolcall_operator.core.outcomes import ExecRequest, ExecResult
 from toolcall_operator.core.reasons import Reason
 from toolcall_operator.core.session.activity import Activity
@@ -84,11 +84,14 @@ class Sandbox(Protocol):
 class Sandboxes(Protocol):
     """Gives access to the sandboxes of sessions."""
 
-    def open(self, session: SpiceboxSession, session_class: SpiceboxClass) -> AbstractAsyncContextManager[Sandbox]:
-        """The session's sandbox, started if need be.
+    def open(
+        self, session: SpiceboxSession, session_class: SpiceboxClass, *, claim: Dispatch | None = None
+    ) -> AbstractAsyncContextManager[Sandbox]:
+        """The session's sandbox, started if need be; with a call's `claim` the one that the call was given to.
 
         Raises:
             Unavailable: it could not be reached or started.
+            SandboxLost: it has ended; the one of a claim has no successor.
         """
         ...
 
@@ -172,8 +175,12 @@ class Slots(Protocol):
         """A turn of `session`; entering waits for it, leaving gives it back. A `claimed` call has had its turn."""
         ...
 
+    def started(self, session_uid: str) -> None:
+        """A call of a session was claimed in its turn: it counts from now on."""
+        ...
+
     def activity(self, session_uid: str) -> Activity:
-        """What a session's calls did since this process began."""
+        """What a session's calls did since this process began, but for those that wait."""
         ...
 
     def forget(self, session_uid: str) -> None:

@@ -53,7 +53,9 @@ class OperatorSettings(BaseSettings):
     supervisor_image: str = Field(
         default="toolcall.local/supervisor:local", description="The image that the supervisor is installed from."
     )
-    sandbox_image: str = Field(default="", description="The image of sandboxes whose class names none.")
+    sandbox_image: str = Field(
+        default="", description="The image of sandboxes whose class names none. Unset: such a class is not valid."
+    )
     calls: int = Field(default=256, ge=1, description="How many calls run at once.")
     calls_per_namespace: int = Field(default=128, ge=1, description="How many calls of one namespace run at once.")
     pod_tasks: int = Field(
@@ -63,30 +65,32 @@ class OperatorSettings(BaseSettings):
         default=256 * 1024**2, ge=1024**2, description="How many bytes of output one sandbox keeps until it is stored."
     )
     enforce_network: bool = Field(
-        default=True, description="Whether a sandbox runs calls only once its NetworkPolicy was seen to hold."
+        default=True, description="Whether a sandbox runs calls only once its NetworkPolicy was seen to hold:"
     )
     internal_ranges: List = Field(
         default=(),
         description=(
             "Ranges that sandboxes may not reach, besides private and link-local ones, separated by commas: "
-            "pods, Services and nodes that have public addresses."
+            "pods, Services and nodes that have public addresses. None: no others."
         ),
     )
     session_ready_timeout: Duration = Field(
         default=timedelta(minutes=2),
         gt=timedelta(),
-        description="How long a call waits for the sandbox of its session to start, such as 2m.",
+        description="How long a call waits for the sandbox of its session to start. More than 0s.",
     )
     fault_budget: Duration = Field(
         default=timedelta(minutes=2),
         gt=timedelta(),
-        description="How long faults of the operator or the cluster are put up with before a call is claimed.",
+        description=(
+            "How long faults of the operator or the cluster are put up with before a call is claimed. More than 0s."
+        ),
     )
     channel_idle: Duration = Field(
         default=timedelta(minutes=5),
-        description="How long the channel to a sandbox without calls is kept, such as 5m.",
+        description="How long the channel to a sandbox without calls is kept.",
     )
-    log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="What is logged.")
+    log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="What is logged:")
 
     @field_validator("namespaces", "internal_ranges", mode="before")
     @classmethod

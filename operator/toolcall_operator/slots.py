@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter, OrderedDict, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
@@ -33,7 +33,7 @@ class Slots:
         self._now = now
         self._running: Counter[str] = Counter()  # by namespace
         self._sessions: dict[str, _Session] = {}
-        self._waiting: OrderedDict[str, OrderedDict[str, deque[Turn]]] = OrderedDict()
+        self._waiting: OrderedDict[str, OrderedDict[str, _Session]] = OrderedDict()  # by namespace, then by UID
 
     @asynccontextmanager
     async def of(
@@ -43,11 +43,10 @@ class Slots:
         namespace, uid = session.metadata.namespace, session.metadata.uid
         mine = self._sessions.setdefault(uid, _Session())
         mine.most = session_class.spec.limits.max_concurrent_calls
-        if not claimed:
-            await self._turn(namespace, uid)
-            mine.started += 1
-        else:
+        if claimed:
             self._take(namespace, mine)
+        else:
+            await self._turn(namespace, uid, mine)
         mine.last_at = self._now()
         try:
             yield
@@ -55,49 +54,56 @@ class Slots:
             mine.last_at = self._now()
             self._give_back(namespace, mine)
 
+    def started(self, session_uid: str) -> None:
+        """A call of a session that has its turn was claimed: until then it may be canceled, and nothing of it ran."""
+        mine = self._sessions.setdefault(session_uid, _Session())
+        mine.started += 1
+        mine.last_at = self._now()
+
     def activity(self, session_uid: str) -> Activity:
         """What a session did since this process began."""
         mine = self._sessions.get(session_uid, _Session())
         return Activity(started=mine.started, in_flight=mine.running, last_at=mine.last_at)
 
     def forget(self, session_uid: str) -> None:
-        """Drop what is remembered of a session that is no more, if none of its calls is in flight."""
-        if (mine := self._sessions.get(session_uid)) and not mine.running:
+        """Drop what is remembered of a session that is no more, if none of its calls runs or stands in line."""
+        if (mine := self._sessions.get(session_uid)) and not (mine.running or mine.line):
             del self._sessions[session_uid]
 
-    async def _turn(self, namespace: str, uid: str) -> None:
+    async def _turn(self, namespace: str, uid: str, mine: _Session) -> None:
         """Wait in line; a turn that was granted to somebody who left is given on."""
         turn: Turn = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(namespace, OrderedDict()).setdefault(uid, deque()).append(turn)
-        self._grant()
+        mine.line.append(turn)
+        self._waiting.setdefault(namespace, OrderedDict())[uid] = mine
         try:
+            self._grant()
             await turn
-        except asyncio.CancelledError:
+        except BaseException:  # whatever it is, nobody may be left in line, or with a turn, who is not there any more
             if turn.done() and not turn.cancelled():
-                self._give_back(namespace, self._sessions[uid])
+                self._give_back(namespace, mine)
             else:
-                self._leave_line(namespace, uid, turn)
+                self._leave_line(namespace, uid, mine, turn)
             raise
 
     def _grant(self) -> None:
         """Give turns away as long as anyone who waits may have one."""
         while self._running.total() < self._limits.total and (found := self._next()):
-            namespace, uid = found
-            turn = self._waiting[namespace][uid].popleft()
+            namespace, uid, mine = found
+            turn = mine.line.popleft()
             self._waiting.move_to_end(namespace)
             self._waiting[namespace].move_to_end(uid)
-            self._tidy(namespace, uid)
+            self._tidy(namespace, uid, mine)
             if not turn.done():
-                self._take(namespace, self._sessions[uid])
+                self._take(namespace, mine)
                 turn.set_result(None)
 
-    def _next(self) -> tuple[str, str] | None:
+    def _next(self) -> tuple[str, str, _Session] | None:
         """Whoever has waited longest since the last turn of its namespace and its session, and has room."""
         for namespace, sessions in self._waiting.items():
             if self._running[namespace] < self._limits.namespace:
-                for uid in sessions:
-                    if self._sessions[uid].has_room:
-                        return namespace, uid
+                for uid, mine in sessions.items():
+                    if mine.has_room:
+                        return namespace, uid, mine
         return None
 
     def _take(self, namespace: str, mine: _Session) -> None:
@@ -111,14 +117,13 @@ class Slots:
         mine.running -= 1
         self._grant()
 
-    def _leave_line(self, namespace: str, uid: str, turn: Turn) -> None:
-        line = self._waiting.get(namespace, OrderedDict()).get(uid, deque())
-        if turn in line:  # or it was passed over already
-            line.remove(turn)
-            self._tidy(namespace, uid)
+    def _leave_line(self, namespace: str, uid: str, mine: _Session, turn: Turn) -> None:
+        if turn in mine.line:  # or it was passed over already
+            mine.line.remove(turn)
+            self._tidy(namespace, uid, mine)
 
-    def _tidy(self, namespace: str, uid: str) -> None:
-        if not self._waiting[namespace][uid]:
+    def _tidy(self, namespace: str, uid: str, mine: _Session) -> None:
+        if not mine.line:
             del self._waiting[namespace][uid]
         if not self._waiting[namespace]:
             del self._waiting[namespace]
@@ -126,12 +131,13 @@ class Slots:
 
 @dataclass(slots=True)
 class _Session:
-    """What one session does, and may do at once."""
+    """What one session does, and may do at once, and who stands in its line."""
 
     running: int = 0
     most: int = 1
     started: int = 0
     last_at: datetime | None = None
+    line: deque[Turn] = field(default_factory=deque)
 
     @property
     def has_room(self) -> bool:

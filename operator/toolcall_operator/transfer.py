@@ -14,6 +14,9 @@ from toolcall_operator.ports import Artifacts, Execution
 HEAD_BYTES = 32 * 1024
 """How much of a stream is kept at hand for `status.result.text`."""
 
+STORE_PATIENCE = 60.0
+"""Seconds that a store has for each chunk, and in the end to say that it has them all."""
+
 
 async def collect(execution: Execution, key: str, artifacts: Artifacts) -> Ended | Lost:
     """Store both output streams below `key` and say how the process ended; what arrived of a lost one is kept too."""
@@ -34,11 +37,16 @@ async def keep(stream: AsyncIterator[bytes], key: str, artifacts: Artifacts) -> 
     if not first:
         return Stored()
     try:
-        ref = await artifacts.put(key, tally.from_first(first))
+        async with asyncio.timeout(STORE_PATIENCE) as patience:
+            ref = await artifacts.put(key, tally.from_first(first, patience))
     except Unavailable as fault:
-        await tally.drain()
-        return tally.stored(problem=str(fault))
-    return tally.stored(ref=ref)
+        problem = str(fault)
+    except TimeoutError:
+        problem = f"the artifact store took nothing for {STORE_PATIENCE:g} s"
+    else:
+        return tally.stored(ref=ref)
+    await tally.drain()
+    return tally.stored(problem=problem)
 
 
 class _Tally:
@@ -63,10 +71,19 @@ class _Tally:
         self._head += chunk[: HEAD_BYTES - len(self._head)]
         return chunk
 
-    async def from_first(self, first: bytes) -> AsyncIterator[bytes]:
-        yield first
-        async for chunk in self:
+    async def from_first(self, first: bytes, patience: asyncio.Timeout) -> AsyncIterator[bytes]:
+        """The stream with its first chunk; while one is out, and after the last, `patience` runs.
+
+        A store that was given up and asks all the same gets a RuntimeError, from `patience`: the rest is drained.
+        """
+        time = asyncio.get_running_loop().time
+        chunk = first
+        while chunk:
+            patience.reschedule(time() + STORE_PATIENCE)
             yield chunk
+            patience.reschedule(None)  # a process may say nothing for as long as it likes
+            chunk = await anext(self, b"")
+        patience.reschedule(time() + STORE_PATIENCE)
 
     async def drain(self) -> None:
         """Read to the end, so that the outcome behind the output can be had."""

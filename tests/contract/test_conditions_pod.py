@@ -73,6 +73,14 @@ async def greeting(box: ClusterHarness) -> str | None:
         return sandbox.hello.network
 
 
+async def told(box: ClusterHarness, network: str) -> None:
+    """Waits until new connections are told this of the network."""
+    began = time.monotonic()
+    while await greeting(box) != network:
+        assert time.monotonic() - began < 30
+        await asyncio.sleep(0.5)
+
+
 @pytest.fixture
 def shut(kubectl: Kubectl) -> Iterator[Kubectl]:
     """A namespace whose pods reach nothing."""
@@ -103,13 +111,28 @@ async def test_an_open_sandbox_says_so_and_starts_nothing_until_it_is_shut_off(
             await box.run("echo", "too early")
 
         kubectl.apply(_SHUT)
-        began = time.monotonic()
-        while await greeting(box) != "Blocked":
-            assert time.monotonic() - began < 30
-            await asyncio.sleep(0.5)
-        kubectl("delete", "networkpolicy", "shut")
+        await told(box, "Blocked")
 
         assert (await box.run("echo", "well")).stdout == b"well\n"
+        kubectl("delete", "networkpolicy", "shut")
+
+
+async def test_a_sandbox_whose_policy_is_taken_away_starts_nothing_until_it_is_made_again(
+    images: Images, kubectl: Kubectl, api_server: str
+) -> None:
+    kubectl.apply(_SHUT)
+    async with running(kubectl, Recipe(images.supervisor, images.tool, flags=("--blocked", api_server))) as box:
+        assert await greeting(box) == "Blocked"
+        kubectl("delete", "networkpolicy", "shut")
+        await told(box, "Open")
+        with pytest.raises(errors.Unavailable, match=api_server):
+            await box.run("echo", "too late")
+
+        kubectl.apply(_SHUT)
+        await told(box, "Blocked")
+
+        assert (await box.run("echo", "well")).stdout == b"well\n"
+        kubectl("delete", "networkpolicy", "shut")
 
 
 async def test_more_calls_at_once_than_the_kubelet_allows_harm_neither_the_sandbox_nor_each_other(

@@ -204,7 +204,7 @@ class TestExec:
             await stream.close()
 
         with capsys.disabled():
-            print(f"\nan exec of true: p50 {statistics.median(took) * 1e3:.0f} ms")  # noqa: T201
+            print(f"\nan exec of true: p50 {statistics.median(took) * 1e3:.0f} ms")  # noqa: T201 (people read what was measured)
 
 
 async def test_operators_that_make_the_key_at_once_have_the_same(client: Client, kubectl: Kubectl) -> None:

@@ -162,6 +162,13 @@ def test_a_call_is_claimed_once(call: Kubectl) -> None:
     assert "status.dispatch" in call.refusal(*patch_status(dispatch=None))
 
 
+def test_a_call_that_has_ended_cannot_be_canceled_any_more(call: Kubectl) -> None:
+    call(*patch_status(finished=True))
+
+    assert "spec.cancel comes too late" in call.refusal(*patch(cancel=True))
+    call("label", "toolcall", "call", "still=editable")
+
+
 def test_a_finished_call_stays_finished(call: Kubectl) -> None:
     call(*patch_status(finished=True))
 

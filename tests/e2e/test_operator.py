@@ -25,7 +25,7 @@ from toolcall_operator.adapters.cluster.resources import SESSIONS
 pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("crds")]
 
 TOOL = "/bin/tool"
-RBAC = Path(__file__).with_name("rbac.yaml")
+RBAC = Path(__file__).parents[2] / "examples" / "operator" / "rbac.yaml"
 ACCOUNT = "toolcall-operator"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.cluster
 
 STOPS_SECONDS = 5.0
 """What an operator promises that is told to end."""
-AWAKE_SECONDS = 10.0
+LOST = "the lead was lost"
 SCRIPT = "echo $0 >>/workspace/$0; sleep {}; echo the end; exit 7"
 NO_CHANGE = ("/leases", "/events", "reviews")
 """Words in the paths of writes that change nothing of anybody's work."""
@@ -40,8 +41,13 @@ class Candidate:
 
     @property
     def leads(self) -> bool:
-        """Whether it says so."""
-        return self.operator.process is not None and "leading" in self.operator.said
+        """Whether it says so, and has not lost the lead since."""
+        return self.operator.process is not None and "leading" in self.operator.said.rpartition(LOST)[2]
+
+    @property
+    def identity(self) -> str:
+        """What it calls itself."""
+        return f"{platform.node()}/{self.pid}"
 
     def signal(self, number: signal.Signals) -> None:
         """Send it a signal."""
@@ -152,9 +158,26 @@ def test_a_leader_that_sleeps_until_another_one_leads_does_no_harm_when_it_wakes
     soon(lambda: [write.answer for write in duo.first.proxy.written if write.call == "old-claim"] == [422])
     duo.first.signal(signal.SIGCONT)
 
-    assert duo.first.operator.process
-    assert duo.first.operator.process.wait(AWAKE_SECONDS) == 1
+    soon(
+        lambda: f"waiting for the lead, which {duo.second.identity} holds" in duo.first.operator.said.partition(LOST)[2]
+    )
     assert all(change in before for change in duo.first.changes)
     assert [ended.end for ended in ends] == ["Failed/NonZeroExit"] * 2
     assert [scene.stored(name).status for name in ("old-claim", "old-start")] == [ended.status for ended in ends]
     assert [scene.ledger(name) for name in ("old-claim", "old-start")] == [["old-claim"], ["old-start"]]
+
+
+def test_a_lead_that_is_lost_ends_no_process_and_what_ran_is_taken_over_by_one_of_them(scene: Scene, duo: Duo) -> None:
+    scene.call("carried-on", SCRIPT.format(12))
+    scene.awaited("carried-on", "Running")
+    pids = [duo.first.pid, duo.second.pid]
+
+    with duo.first.proxy.refusing(503, "/leases"), duo.second.proxy.refusing(503, "/leases"):
+        soon(lambda: not duo.first.leads)
+    soon(lambda: duo.first.leads or duo.second.leads)
+
+    ended = scene.ended("carried-on")
+    assert (ended.end, ended.status["exitCode"]) == ("Failed/NonZeroExit", 7)
+    assert scene.ledger("carried-on") == ["carried-on"]
+    assert all(each.operator.process and each.operator.process.poll() is None for each in (duo.first, duo.second))
+    assert pids == [duo.first.pid, duo.second.pid]

@@ -77,6 +77,13 @@ class FakeClient(Client):
             raise errors.Superseded(f"{named} exists already")
         return self.put(address.resource, manifest)
 
+    async def replace(self, address: Address, manifest: Mapping[str, Any]) -> Manifest:
+        """Put another object in the place of the one with this resourceVersion."""
+        self._ask("update", address)
+        if self._found(address)["metadata"]["resourceVersion"] != manifest["metadata"]["resourceVersion"]:
+            raise errors.Superseded(f"{address} was written before")
+        return self.put(address.resource, manifest)
+
     async def patch(self, address: Address, operations: bytes) -> None:
         """Apply a JSON Patch as a whole or not at all, under the rules of a ToolCall's status."""
         self._ask("patch", address)

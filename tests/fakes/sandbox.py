@@ -11,6 +11,7 @@ from datetime import timedelta
 from toolcall_operator import errors, ports
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
+from toolcall_operator.api.toolcallstatus import Dispatch
 from toolcall_operator.core.outcomes import Cause, ExecRequest, ExecResult, StreamSize
 from toolcall_operator.core.reasons import Reason
 
@@ -188,17 +189,25 @@ class FakeSandboxes:
 
     behaviours: Mapping[str, Behaviour] = field(default_factory=dict)
     unavailable: int = 0
+    broken: int = 0
     opened: list[str] = field(default_factory=list)
+    claims: list[Dispatch | None] = field(default_factory=list)
     sandboxes: dict[str, FakeSandbox] = field(default_factory=dict)
 
     @asynccontextmanager
-    async def open(self, session: SpiceboxSession, session_class: SpiceboxClass) -> AsyncIterator[ports.Sandbox]:
-        """The session's fake; the first `unavailable` times there is none."""
+    async def open(
+        self, session: SpiceboxSession, session_class: SpiceboxClass, *, claim: Dispatch | None = None
+    ) -> AsyncIterator[ports.Sandbox]:
+        """The session's fake; the first `unavailable` times there is none, the first `broken` times it refuses us."""
         name = f"{session.metadata.namespace}/{session.metadata.name}"
         self.opened.append(f"{name} of {session_class.metadata.name}")
+        self.claims.append(claim)
         if self.unavailable > 0:
             self.unavailable -= 1
             raise errors.Unavailable("the fake sandbox cannot be reached")
+        if self.broken > 0:
+            self.broken -= 1
+            raise errors.ProtocolBroken("BadKey")
         yield self.of(name)
 
     def of(self, name: str) -> FakeSandbox:

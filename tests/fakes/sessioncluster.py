@@ -352,23 +352,22 @@ class FakeGreeter:
 
 @dataclass
 class FakeCalls:
-    """Implements `sessions.ports.Calls`; calls of a session that ends do so when `obeys`."""
+    """Implements `sessions.ports.Calls`; calls of a session that ends do so when `obeys`. `waiting`: calls in line."""
 
     done: Activity = field(default_factory=Activity)
     flying: set[str] = field(default_factory=set)
+    waiting: set[str] = field(default_factory=set)
     obeys: bool = True
     ended: list[Key] = field(default_factory=list)
     forgotten: list[str] = field(default_factory=list)
 
-    def activity(self, session_uid: str) -> Activity:  # noqa: ARG002 (one session at a time)
-        return replace(self.done, in_flight=len(self.flying))
+    def activity(self, session: Key, uid: str) -> Activity:  # noqa: ARG002 (one session at a time)
+        return replace(self.done, in_flight=len(self.flying), waiting=len(self.waiting))
 
-    def end_session(self, session: Key) -> None:
+    async def end_session(self, session: Key) -> None:
         self.ended.append(session)
         if self.obeys:
             self.flying.clear()
-
-    async def idle(self, session: Key) -> None:  # noqa: ARG002 (one session at a time)
         while self.flying:  # noqa: ASYNC110 (a fake has no event of its own)
             await asyncio.sleep(0)
 

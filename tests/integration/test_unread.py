@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
+from functools import partial
 from typing import Any
 
 import pytest
@@ -29,6 +30,7 @@ from toolcall_operator.adapters.cluster.resources import (
     Address,
     Resource,
 )
+from toolcall_operator.adapters.sandbox import podlink
 from toolcall_operator.adapters.sandbox.pods import PodSandboxes
 from toolcall_operator.api.spiceboxsession import FINALIZER
 from toolcall_operator.bootstrap import now
@@ -94,7 +96,13 @@ class Place:
                 key_hash=lambda uid: uid,
             )
         )
-        unused = PodSandboxes(lambda _: pytest.fail("no channel"), lambda _: None, b"", lambda: 1)
+        unused = PodSandboxes(
+            lambda _: pytest.fail("no channel"),
+            lambda _: None,
+            b"",
+            lambda: 1,
+            claimed=partial(podlink.claimed, self.client),
+        )
         self.caches.wakes = Leader(self.dispatcher, self.controller, unused, cluster, self.background)
 
     def a_class(self, **spec: Any) -> None:  # noqa: ANN401 (fields of a manifest)

@@ -7,6 +7,7 @@ from click.testing import CliRunner
 
 from toolcall_operator import settings
 from toolcall_operator.cli.main import main
+from toolcall_operator.cli.meanings import meaning
 from toolcall_operator.cli.operator import read
 from toolcall_operator.cli.refusal import Refusal
 from toolcall_operator.settings import OperatorSettings
@@ -48,3 +49,29 @@ def test_the_help_of_the_operator_tells_every_flag() -> None:
 
     assert told.exit_code == 0
     assert all(settings.flag(name) in told.output for name in OperatorSettings.model_fields)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    (
+        ("log_level", "What is logged: debug, info, warning or error. [default: info]"),
+        ("enforce_network", " true or false. [default: true]"),
+        ("calls", " At least 1. [default: 256]"),
+        ("fault_budget", " More than 0s. [default: 2m]"),
+        ("channel_idle", " kept. [default: 5m]"),
+        ("artifacts", " [default: toolcall-artifacts]"),
+        ("kubeconfig", " else ~/.kube/config."),
+    ),
+)
+def test_what_is_said_of_a_flag_names_its_values_and_its_default(name: str, said: str) -> None:
+    told = " ".join(CliRunner().invoke(main, ["operator", "--help"], terminal_width=10_000).output.split())
+
+    assert meaning(name).endswith(said)
+    assert f"{meaning(name)} [{settings.variable(name)}]" in told
+
+
+def test_a_default_is_the_same_whatever_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOOLCALL_ENFORCE_NETWORK", "false")
+
+    assert meaning("enforce_network").endswith("[default: true]")
+    assert "TOOLCALL_ENFORCE_NETWORK=false" in CliRunner().invoke(main, ["settings"]).output

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import random
+from collections import Counter
 from contextlib import AsyncExitStack
+
+import pytest
 
 from tests.unit.core import examples
 from tests.unit.stage import until
@@ -128,15 +132,100 @@ async def test_a_claimed_call_takes_its_turn_at_once_and_counts() -> None:
         assert slots.activity(of.metadata.uid).in_flight == 2
 
     told = slots.activity(of.metadata.uid)
-    assert (told.in_flight, told.started, told.last_at) == (0, 1, examples.NOW)
+    assert (told.in_flight, told.started, told.last_at) == (0, 0, examples.NOW)
 
 
 async def test_a_session_that_is_no_more_is_forgotten() -> None:
     slots = Slots(Limits(total=1, namespace=1), lambda: examples.NOW)
     async with slots.of(session("a"), WIDE):
+        slots.started("default-a")
         slots.forget("default-a")
-        assert slots.activity("default-a").in_flight == 1
+        told = slots.activity("default-a")
+        assert (told.in_flight, told.started) == (1, 1)
 
     slots.forget("default-a")
 
     assert slots.activity("default-a").started == 0
+
+
+async def test_a_session_whose_calls_stand_in_line_is_not_forgotten() -> None:
+    line = Line(Limits(total=1, namespace=1))
+    line.join("hung", session("a"))
+    await until(lambda: line.got)
+    line.join("waits", session("b"))
+    await asyncio.sleep(0)
+
+    line.slots.forget("default-b")
+    line.join("stranger", session("c", "other"))
+    await asyncio.sleep(0)
+    await line.leave("hung")
+    await line.leave("waits")
+
+    assert line.got == ["hung", "waits", "stranger"]
+    await line.end()
+
+
+class Crowd:
+    """Calls that come, go, give up, and whose sessions are forgotten, as `seed` says."""
+
+    def __init__(self, seed: int) -> None:
+        self.chance = random.Random(seed)  # noqa: S311 (a test is to be repeated)
+        self.limits = Limits(total=self.chance.randrange(1, 5), namespace=self.chance.randrange(1, 4))
+        self.most = {name: self.chance.randrange(1, 4) for name in "abc"}
+        self.line = Line(self.limits)
+        self.of: dict[str, SpiceboxSession] = {}
+        self.gave_up: set[str] = set()
+
+    def there(self) -> list[str]:
+        return [name for name, task in self.line.tasks.items() if not task.done()]
+
+    def running(self) -> list[str]:
+        return [name for name in self.line.got if name in self.there()]
+
+    def stirs(self) -> None:
+        """One thing happens."""
+        whose = session(self.chance.choice("abc"), self.chance.choice("xyz"))
+        match self.chance.randrange(5):
+            case 0 | 1:
+                self.of[name := f"call{len(self.of)}"] = whose
+                self.line.join(name, whose, most=self.most[whose.metadata.name])
+            case 2 if running := self.running():
+                self.line._leave[self.chance.choice(running)].set()  # noqa: SLF001 (others come in the same step)
+            case 3 if there := self.there():
+                self.gave_up.add(quitter := self.chance.choice(there))
+                self.line.tasks[quitter].cancel()
+            case _:
+                self.line.slots.forget(whose.metadata.uid)
+
+    def is_within_limits(self) -> bool:
+        running = [self.of[name].metadata for name in self.running()]
+        in_namespaces = Counter(each.namespace for each in running)
+        of_sessions = Counter((each.uid, each.name) for each in running)
+        return (
+            len(running) <= self.limits.total
+            and all(found <= self.limits.namespace for found in in_namespaces.values())
+            and all(found <= self.most[name] for (_, name), found in of_sessions.items())
+        )
+
+
+@pytest.mark.parametrize("seed", range(40))
+async def test_whatever_comes_and_goes_limits_hold_and_everyone_who_stays_gets_a_turn(seed: int) -> None:
+    crowd = Crowd(seed)
+    line = crowd.line
+
+    for _ in range(150):
+        crowd.stirs()
+        if crowd.chance.random() < 0.5:
+            await asyncio.sleep(0)
+        assert crowd.is_within_limits()
+    for leave in line._leave.values():  # noqa: SLF001 (all at once)
+        leave.set()
+    await until(lambda: not crowd.there())
+
+    assert all(task.cancelled() or task.exception() is None for task in line.tasks.values())
+    assert set(line.tasks) - crowd.gave_up <= set(line.got)
+    for each in crowd.of.values():
+        assert line.slots.activity(each.metadata.uid).in_flight == 0
+        line.slots.forget(each.metadata.uid)
+    assert not line.slots._sessions  # noqa: SLF001 (nothing is left behind)
+    assert not line.slots._waiting  # noqa: SLF001 (nor in line)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import AsyncIterator
+
+import pytest
 
 from tests.fakes.artifacts import FakeArtifacts
 from toolcall_operator import errors, transfer
@@ -56,3 +59,38 @@ async def test_what_arrived_of_a_lost_sandbox_is_stored() -> None:
 
     assert store.stored == {"key": b"half"}
     assert kept.ref == "fake://key"
+
+
+class Hanging(FakeArtifacts):
+    """Takes so many chunks, and then never answers."""
+
+    async def put(self, key: str, body: AsyncIterator[bytes]) -> str:
+        for _ in range(self.reads):
+            await anext(body, b"")
+        await asyncio.Event().wait()
+        return key
+
+
+@pytest.mark.parametrize("reads", (0, 1, 3), ids=("at once", "after some", "after all"))
+async def test_a_store_that_hangs_is_a_problem_and_the_stream_is_read_to_its_end(
+    monkeypatch: pytest.MonkeyPatch, reads: int
+) -> None:
+    monkeypatch.setattr(transfer, "STORE_PATIENCE", 0.05)
+
+    async with asyncio.timeout(5):
+        kept = await transfer.keep(stream(b"one", b"two"), "key", Hanging(reads=reads))
+
+    assert (kept.ref, kept.size, kept.problem) == ("", 6, "the artifact store took nothing for 0.05 s")
+
+
+async def test_a_process_that_says_nothing_for_long_is_no_fault_of_the_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transfer, "STORE_PATIENCE", 0.05)
+    store = FakeArtifacts()
+
+    async def slow() -> AsyncIterator[bytes]:
+        yield b"one"
+        await asyncio.sleep(0.2)
+        yield b"two"
+
+    assert (await transfer.keep(slow(), "key", store)).problem == ""
+    assert store.stored == {"key": b"onetwo"}

@@ -9,15 +9,15 @@ import (
 
 // What is known of the network of a sandbox, as its hello tells it.
 const (
-	Blocked = "Blocked" // no address could be reached, twice in a row
-	Open    = "Open"    // an address could be reached until the patience was over
+	Blocked = "Blocked" // no address could be reached, twice in a row, and none since
+	Open    = "Open"    // an address could be reached until the patience was over, or again since
 )
 
 // pace is how a watch looks.
 type pace struct {
 	patience time.Duration // until the first verdict, from the start of the watch
 	between  time.Duration // from one look to the next
-	seldom   time.Duration // the same when the patience is over
+	seldom   time.Duration // the same once there is a verdict, and the look before agreed with it
 	dial     func(netip.AddrPort) bool
 }
 
@@ -28,7 +28,7 @@ const (
 	inARow = 2
 )
 
-// Watch looks from its start until the network is blocked. A nil Watch has nothing to look for.
+// Watch looks from its start for as long as the process lives: what shuts a network off can be taken away. A nil Watch has nothing to look for.
 type Watch struct {
 	addresses []netip.AddrPort
 	pace      pace
@@ -49,7 +49,7 @@ func begin(addresses []netip.AddrPort, p pace) *Watch {
 		return nil
 	}
 	w := &Watch{addresses: addresses, pace: p, decided: make(chan struct{})}
-	time.AfterFunc(p.patience, func() { w.decide(Open) })
+	time.AfterFunc(p.patience, w.giveUp)
 	go w.look()
 	return w
 }
@@ -84,24 +84,22 @@ func (w *Watch) known() (verdict string, reached netip.AddrPort) {
 	return w.verdict, w.reached
 }
 
-// look goes on until the network is blocked.
+// look goes on for ever, and counts the looks in a row that reached nothing.
 func (w *Watch) look() {
 	for blocked := 0; ; {
-		address, found := w.round()
-		if found {
+		if address, found := w.round(); found {
 			w.note(address)
 			blocked = 0
-		} else if blocked++; blocked == inARow {
-			w.decide(Blocked)
-			return
+		} else if blocked++; blocked >= inARow {
+			w.block()
 		}
-		time.Sleep(w.pause(found))
+		time.Sleep(w.pause(blocked))
 	}
 }
 
-// pause is how long the next look waits. Nobody waits for a network that was found open when the patience was over.
-func (w *Watch) pause(found bool) time.Duration {
-	if verdict, _ := w.known(); found && verdict == Open {
+// pause is how long the next look waits, after so many that reached nothing.
+func (w *Watch) pause(blocked int) time.Duration {
+	if verdict, _ := w.known(); verdict == Blocked || verdict == Open && blocked == 0 {
 		return w.pace.seldom
 	}
 	return w.pace.between
@@ -127,21 +125,35 @@ func (w *Watch) round() (netip.AddrPort, bool) {
 	}
 }
 
+// note records an address that was reached. A blocked network is open again at once: a connection that came about is no accident.
 func (w *Watch) note(address netip.AddrPort) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.reached = address
+	if w.verdict == Blocked {
+		w.say(Open)
+	}
 }
 
-// decide records a verdict. Blocked is the last one: nothing is looked for after it.
-func (w *Watch) decide(verdict string) {
+// giveUp makes Open the first verdict, if there is none when the patience is over.
+func (w *Watch) giveUp() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.verdict == Blocked {
-		return
-	}
 	if w.verdict == "" {
-		defer close(w.decided)
+		w.say(Open)
+	}
+}
+
+func (w *Watch) block() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.say(Blocked)
+}
+
+// say records a verdict, and lets go whoever waits for the first. It is called with the lock held.
+func (w *Watch) say(verdict string) {
+	if w.verdict == "" {
+		close(w.decided)
 	}
 	w.verdict = verdict
 }

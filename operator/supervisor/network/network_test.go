@@ -36,6 +36,23 @@ func (l *looks) seen() int {
 	return l.count
 }
 
+// pause is how long the second look waited after the first.
+func (l *looks) pause() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.started[1].Sub(l.started[0])
+}
+
+// becomes waits until the verdict is this one.
+func becomes(t *testing.T, w *Watch, verdict string) {
+	t.Helper()
+	for end := time.Now().Add(5 * time.Second); w.Await() != verdict; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it stays %q", w.Await())
+		}
+	}
+}
+
 func watch(patience time.Duration, open func(look int) bool) (*Watch, *looks) {
 	l := &looks{open: open}
 	return begin(anywhere, pace{patience, 10 * time.Millisecond, 50 * time.Millisecond, l.dial}), l
@@ -58,18 +75,50 @@ func TestTheNetworkIsBlockedWhenTwoLooksInARowReachNothing(t *testing.T) {
 		if verdict := w.Await(); verdict != Blocked || l.seen() != row.looks || w.Objection() != "" {
 			t.Errorf("%s: %q after %d looks, %q", name, verdict, l.seen(), w.Objection())
 		}
-		if pause := l.started[1].Sub(l.started[0]); pause < 10*time.Millisecond {
+		if pause := l.pause(); pause < 10*time.Millisecond {
 			t.Errorf("%s: the second look came %s after the first", name, pause)
 		}
 	}
 }
 
-func TestAfterItItIsNotLookedForAnyMore(t *testing.T) {
+func TestAfterItItIsLookedForSeldom(t *testing.T) {
 	w, l := watch(20*time.Millisecond, never)
 	w.Await()
-	time.Sleep(100 * time.Millisecond)
-	if w.Await() != Blocked || l.seen() != inARow {
-		t.Errorf("%q after %d looks", w.Await(), l.seen())
+	before := l.seen()
+	time.Sleep(200 * time.Millisecond)
+	if looks := l.seen() - before; w.Await() != Blocked || w.Objection() != "" || looks < 1 || looks > 5 {
+		t.Errorf("%q, %q, after %d looks in 200 ms", w.Await(), w.Objection(), looks)
+	}
+}
+
+func TestABlockedNetworkThatOpensIsOpenAtTheFirstLookAndMayBeBlockedAgain(t *testing.T) {
+	var open atomic.Bool
+	w, l := watch(20*time.Millisecond, func(int) bool { return open.Load() })
+	for range 2 {
+		becomes(t, w, Blocked)
+		if why := w.Objection(); why != "" {
+			t.Errorf("the objection to a blocked network is %q", why)
+		}
+		before := l.seen()
+		open.Store(true)
+		becomes(t, w, Open)
+		if looks := l.seen() - before; looks > 2 {
+			t.Errorf("it took %d looks", looks)
+		}
+		if why := w.Objection(); !strings.Contains(why, anywhere[1].String()) {
+			t.Errorf("the objection is %q", why)
+		}
+		open.Store(false)
+	}
+	becomes(t, w, Blocked)
+}
+
+func TestTheEndOfThePatienceSaysNothingOfANetworkThatIsBlocked(t *testing.T) {
+	w, _ := watch(20*time.Millisecond, never)
+	w.Await()
+	time.Sleep(40 * time.Millisecond)
+	if verdict := w.Await(); verdict != Blocked {
+		t.Errorf("it is %q", verdict)
 	}
 }
 
@@ -99,11 +148,7 @@ func TestAnOpenNetworkMayBeBlockedLater(t *testing.T) {
 		t.Errorf("%d looks in 200 ms", looks)
 	}
 	closed.Store(true)
-	for end := time.Now().Add(5 * time.Second); w.Await() != Blocked; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("it stays %q", w.Await())
-		}
-	}
+	becomes(t, w, Blocked)
 }
 
 func TestWithoutAddressesThereIsNothingToWaitForAndNoObjection(t *testing.T) {

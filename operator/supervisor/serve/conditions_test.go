@@ -38,6 +38,33 @@ func TestServeSaysThatTheNetworkIsOpenWhenItsPatienceIsOverAndStartsNothing(t *t
 	}
 }
 
+func TestServeRefusesCallsWhenABlockedAddressAnswersLater(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	_ = listener.Close()
+	o := run(t, self(t, flags(t.TempDir(), "--stdio", "--blocked", address)...))
+	o.greet(`"network":"Blocked"`)
+	o.start("before", "true")
+	_, _ = o.output()
+
+	again, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = again.Close() }()
+	if _, err := again.Accept(); err != nil { // serve looks
+		t.Fatal(err)
+	}
+	time.Sleep(500 * time.Millisecond) // it learns of the connection a moment after we do
+	o.ask(2, "after", "true")
+	if got := o.next(); !strings.Contains(got, `"Unavailable"`) || !strings.Contains(got, address) {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestAServeThatMustNotReachNothingSaysNothingOfTheNetwork(t *testing.T) {
 	o := run(t, self(t, flags(t.TempDir(), "--stdio")...))
 	o.greet()

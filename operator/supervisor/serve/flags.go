@@ -68,6 +68,6 @@ func (g *given) bounds() {
 
 func (g *given) network() {
 	g.flags.BoolVar(&g.refuseUnixSockets, "refuse-unix-sockets", false, "calls may not make Unix sockets")
-	g.flags.Var((*addresses)(&g.blocked), "blocked", "an `IP:PORT` that must not be reachable: until none is, hello is not answered and no call starts;\nmay be given again")
+	g.flags.Var((*addresses)(&g.blocked), "blocked", "an `IP:PORT` that must not be reachable: until none is, hello is not answered, and while one is, no call\nstarts; may be given again")
 	g.flags.DurationVar(&g.patience, "blocked-patience", 20*time.Second, "how long hello waits for that, counted from the start of serve")
 }

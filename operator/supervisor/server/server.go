@@ -29,7 +29,7 @@ type Config struct {
 	Identity Identity
 	KeyHash  [sha256.Size]byte // SHA-256 of the key that an operator has
 	Spool    *kept.Folder      // of standard input that has no call yet
-	Network  *network.Watch    // nothing is started before it says Blocked; nil for no such condition
+	Network  *network.Watch    // nothing is started unless it says Blocked; nil for no such condition
 }
 
 // Server is what all connections share.

@@ -125,7 +125,9 @@ class SpiceboxSessionStatus(Observed):
     """What is known about the session. Only the operator writes it."""
 
     conditions: Annotated[tuple[Condition, ...], KeyedBy("type")] = Field(
-        default=(), max_length=16, description="What was observed: Ready, Progressing, Failed, Terminated."
+        default=(),
+        max_length=16,
+        description="What was observed: Ready, Progressing, Failed, Terminated, NetworkEnforced.",
     )
     observed_generation: Count64 | None = Field(
         default=None, description="The metadata.generation this status speaks of."

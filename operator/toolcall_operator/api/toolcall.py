@@ -97,6 +97,13 @@ _FINISHED_STAYS = cel(
     "status.finished cannot be taken back: a call ends once",
     "status.finished",
 )
+# Nobody would see it, and the call's generation would never be observed: `kubectl wait` waits for that.
+_CANCEL_COMES_BEFORE_THE_END = cel(
+    "!has(oldSelf.status) || !has(oldSelf.status.finished) || !oldSelf.status.finished || "
+    "self.spec.cancel == oldSelf.spec.cancel",
+    "spec.cancel comes too late: the call has ended",
+    "spec.cancel",
+)
 
 
 class ToolCallSpec(Model):
@@ -199,7 +206,7 @@ class ToolCallSpec(Model):
 class ToolCall(Manifest):
     """One execution of one tool inside a SpiceboxSession. Its outcome stands on its status."""
 
-    model_config = ConfigDict(json_schema_extra=rules(_DISPATCH_STAYS, _FINISHED_STAYS))
+    model_config = ConfigDict(json_schema_extra=rules(_DISPATCH_STAYS, _FINISHED_STAYS, _CANCEL_COMES_BEFORE_THE_END))
 
     kind: Literal["ToolCall"] = "ToolCall"
     metadata: ObjectMeta

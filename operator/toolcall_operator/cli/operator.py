@@ -10,6 +10,7 @@ import click
 from pydantic import ValidationError
 
 from toolcall_operator import errors, settings
+from toolcall_operator.cli import meanings
 from toolcall_operator.cli.refusal import Refusal
 from toolcall_operator.settings import OperatorSettings
 
@@ -22,7 +23,7 @@ Every flag can also be set by an environment variable; `toolcall settings` lists
 
 \b
 Exit code: 0  it was told to end
-           1  it lost the lead, or the cluster: start it again
+           1  it lost sight of the cluster: start it again
            2  it could not start
 """
 
@@ -31,8 +32,8 @@ Command = Callable[..., None]
 
 def options(command: Command) -> Command:
     """Give a command a flag for every setting."""
-    for name, field in reversed(OperatorSettings.model_fields.items()):
-        told = f"{field.description} [{settings.variable(name)}]"
+    for name in reversed(OperatorSettings.model_fields):
+        told = f"{meanings.meaning(name)} [{settings.variable(name)}]"
         command = click.option(settings.flag(name), name, help=told, metavar="TEXT")(command)
     return command
 
@@ -54,9 +55,9 @@ def operator(**given: str | None) -> None:
 def listed() -> None:
     """List every setting of the operator: its flag, its environment variable, its value here and now."""
     now = read({}).model_dump(mode="json")
-    for name, field in OperatorSettings.model_fields.items():
-        click.echo(f"{settings.flag(name)}  {settings.variable(name)}={shown(now[name])}")
-        click.echo(f"    {field.description}")
+    for name in OperatorSettings.model_fields:
+        click.echo(f"{settings.flag(name)}  {settings.variable(name)}={meanings.shown(now[name])}")
+        click.echo(f"    {meanings.meaning(name)}")
 
 
 def read(given: Mapping[str, str | None]) -> OperatorSettings:
@@ -77,8 +78,3 @@ def problem(name: str, message: str) -> str:
     """What is wrong with a setting."""
     name = name.lower().removeprefix(settings.PREFIX.lower())
     return f"{settings.flag(name)} ({settings.variable(name)}): {message}"
-
-
-def shown(value: object) -> str:
-    """A value as it would be written."""
-    return ",".join(value) if isinstance(value, list) else str(value)

@@ -61,11 +61,14 @@ def telling(status: ToolCallStatus) -> Condition | None:
 
 
 def duration(status: ToolCallStatus, now: datetime) -> str:
-    """Seconds from the claim to the end, or so far; empty for a call that never ran."""
-    if status.started_at is None:
+    """Seconds from the claim to the end, or so far, as precise as its times; empty for a call that never ran."""
+    began, ended = status.started_at, status.finished_at
+    if began is None:
         return ""
-    passed = max((status.finished_at or now) - status.started_at, timedelta())
-    return f"{passed.total_seconds():.2f}s"
+    passed = max((ended or now) - began, timedelta()).total_seconds()
+    if began.microsecond or (ended and ended.microsecond):
+        return f"{passed:.2f}s"
+    return f"{int(passed)}s" if passed >= 1 else "<1s"
 
 
 def first_line(status: ToolCallStatus, told: Condition | None) -> str:

@@ -15,7 +15,7 @@ from toolcall_operator.api.toolcallstatus import Dispatch, ToolCallStatus
 from toolcall_operator.api.types import INT64
 from toolcall_operator.core import conditions, outputs
 from toolcall_operator.core.conditions import ConditionType, Look
-from toolcall_operator.core.outcomes import Ended, Outcome, Refused
+from toolcall_operator.core.outcomes import Cause, Ended, Outcome, Refused
 from toolcall_operator.core.reasons import Reason, Terminal, Waiting, terminal
 from toolcall_operator.core.validation import Plan
 from toolcall_operator.core.verdict import Verdict, verdict
@@ -167,10 +167,16 @@ def _times(subject: Subject, outcome: Outcome, now: datetime) -> dict[str, Any]:
     started_at = subject.status.started_at
     if isinstance(outcome, Refused):
         return {"finished_at": max(now, started_at or now)}
-    duration = max(outcome.result.duration, _NO_TIME) if isinstance(outcome, Ended) else None
+    duration = _duration(outcome, subject.timeout) if isinstance(outcome, Ended) else None
     if started_at is None:  # the claim was not seen: the end is all there is to count from
         return {"started_at": now - (duration or _NO_TIME), "finished_at": now}
     return {"finished_at": max(now, started_at) if duration is None else started_at + duration}
+
+
+def _duration(outcome: Ended, timeout: timedelta | None) -> timedelta:
+    """How long it took: a timeout counts from the claim, the supervisor's clock only from the request to start."""
+    least = timeout if timeout and outcome.result.cause is Cause.DEADLINE else _NO_TIME
+    return max(outcome.result.duration, least)
 
 
 def _with(subject: Subject, new: Sequence[Condition], **update: Any) -> ToolCallStatus:  # noqa: ANN401 (fields of a status)

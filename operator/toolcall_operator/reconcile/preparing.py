@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Coroutine
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 from toolcall_operator.core import status, validation
 from toolcall_operator.core.outcomes import Lost, Refused, Wait
@@ -20,6 +21,14 @@ from toolcall_operator.reconcile.record import Record, Stop
 
 SILENT_WAIT = timedelta(seconds=1)
 """A wait shorter than this is not worth a write."""
+
+
+class StillWaiting(Unavailable):
+    """What was decided to run has to wait again; `refusal` is the end it comes to if that lasts."""
+
+    def __init__(self, refusal: Refused) -> None:
+        super().__init__(refusal.message)
+        self.refusal = refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +49,8 @@ async def prepare(record: Record, ports: Ports, held: AsyncExitStack) -> Ready |
             return plan
         await turn(record, plan, ports, held)
         return await retried(partial(enter, plan, record, ports, held), record, ports)
+    except StillWaiting as wait:
+        return wait.refusal
     except (Unavailable, ProtocolBroken, Rejected) as lasting:
         return fault(record, str(lasting))
 
@@ -54,7 +65,12 @@ async def reach(record: Record, ports: Ports, held: AsyncExitStack) -> Ready | L
             raise Unavailable(f"{session} cannot be read: {world.unread}")  # its sandbox may be there all the same
         if plan is None:
             return Lost(Reason.SANDBOX_GONE, f"{session} is gone, with its sandbox")
-        return Ready(plan, await held.enter_async_context(ports.sandboxes.open(plan.session, plan.session_class)))
+        claim = record.call.status.dispatch if record.call.status else None
+        opening = ports.sandboxes.open(plan.session, plan.session_class, claim=claim)
+        try:
+            return Ready(plan, await held.enter_async_context(opening))
+        except ProtocolBroken as refused:  # somebody with the right key may be following the call: its end is theirs
+            raise Unavailable(f"the sandbox of the call does not take us: {refused}") from refused
 
     try:
         ready = await retried(opened, record, ports)
@@ -65,8 +81,6 @@ async def reach(record: Record, ports: Ports, held: AsyncExitStack) -> Ready | L
         return Lost(Reason(lost.reason), str(lost))
     except Unavailable as lasting:
         return Lost(Reason.SANDBOX_UNREACHABLE, str(lasting))
-    except ProtocolBroken as lasting:
-        return Lost(Reason.RECONCILE_FAILED, str(lasting))
     return ready
 
 
@@ -141,8 +155,10 @@ async def enter(plan: Plan, record: Record, ports: Ports, held: AsyncExitStack) 
     """
     world = await ports.cluster.observe(record.call)
     found: Plan | Refused | Wait = plan if world.session is plan.session else validation.plan(record.call, world)
+    if isinstance(found, Wait):  # nothing is refused for what memory lacks
+        found = validation.plan(record.call, await ports.cluster.observe(record.call, live=True))
     if isinstance(found, Wait):
-        raise Unavailable(found.refusal.message)
+        raise StillWaiting(found.refusal)
     if isinstance(found, Refused):
         return found
     try:
@@ -152,8 +168,11 @@ async def enter(plan: Plan, record: Record, ports: Ports, held: AsyncExitStack) 
     return Ready(found, sandbox)
 
 
-async def unless_stopped(preparing: Awaitable[Ready | Refused | Lost], stop: Stop) -> Ready | Refused | Lost:
+async def unless_stopped(preparing: Coroutine[Any, Any, Ready | Refused | Lost], stop: Stop) -> Ready | Refused | Lost:
     """What `preparing` returns, or the end of a call that was asked to stop before it was claimed."""
+    if stop.reason is not None:
+        preparing.close()
+        return stopped_in_time(stop.reason)
     task = asyncio.ensure_future(preparing)
     asked = asyncio.ensure_future(stop.asked())
     try:

@@ -51,12 +51,13 @@ class Record:
         return self.call.model_copy(update={"metadata": metadata})
 
     async def write(self, new: ToolCallStatus) -> None:
-        """Keep `new` as the call's status.
+        """Keep `new` as the call's status; what is kept already is not written again.
 
         Raises:
             Unavailable, Rejected, Gone, Superseded: it could not be kept; see `ports.Cluster.report`.
         """
-        self.call = await self._ports.cluster.report(self.call, new)
+        if new != self.call.status:  # which is what was read or taken: a report that failed has not changed it
+            self.call = await self._ports.cluster.report(self.call, new)
 
     async def reread(self) -> None:
         """Take the call as it stands.

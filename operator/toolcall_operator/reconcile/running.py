@@ -24,6 +24,9 @@ from toolcall_operator.reconcile.record import Record, Stop
 HELD_AFTER = timedelta(seconds=1)
 """A call that runs longer is held: its end is seen also when it is deleted. A shorter one saves the write."""
 
+UNANSWERED = timedelta(seconds=30)
+"""How long after its kill and its grace a call is given up whose start is not answered; one answer takes so long."""
+
 
 async def run(ready: Ready, record: Record, ports: Ports, stop: Stop) -> Outcome:
     """Claim the call for this life of its sandbox, then start it or attach to it, and see it to its end."""
@@ -32,6 +35,7 @@ async def run(ready: Ready, record: Record, ports: Ports, stop: Stop) -> Outcome
             await retried(partial(claim, ready, record, ports), record, ports)
         except (Unavailable, Rejected) as lasting:
             return fault(record, str(lasting))
+        ports.slots.started(ready.plan.session.metadata.uid)
     elif objection := not_ours(record.call, ready.sandbox):
         return objection
     try:
@@ -80,9 +84,10 @@ async def follow(ready: Ready, record: Record, ports: Ports, stop: Stop) -> Outc
         if stop.reason and call.metadata.uid not in await ready.sandbox.calls():
             return Lost(stop.reason, stopped_in_time(stop.reason).message)
         async with (
+            killed_when_asked(ready.sandbox, request, stop) as answered,
             ready.sandbox.start(due(request, call, ports)) as execution,
-            killed_when_asked(ready.sandbox, call.metadata.uid, stop),
         ):
+            answered()
             kept = await transfer.collect(execution, key, ports.artifacts)
         if problem := kept.stdout.problem or kept.stderr.problem:
             raise Unavailable(problem)
@@ -104,16 +109,52 @@ def due(request: ExecRequest, call: ToolCall, ports: Ports) -> ExecRequest:
 
 
 @asynccontextmanager
-async def killed_when_asked(sandbox: Sandbox, uid: str, stop: Stop) -> AsyncIterator[None]:
-    """While the context is open, have a started call's process tree ended as soon as `stop` is asked."""
+async def killed_when_asked(sandbox: Sandbox, request: ExecRequest, stop: Stop) -> AsyncIterator[Callable[[], None]]:
+    """While the context is open, have the call's process tree ended as soon as `stop` is asked.
 
-    async def kill() -> None:
+    It is started within, and what is yielded is called once that was answered: what came to be after a kill is killed
+    again.
+
+    Raises:
+        SandboxLost: the kill got through, and the start is still not answered long after.
+    """
+    kill = partial(as_often_as_it_takes, partial(killed, sandbox, request.uid))
+    started, patience = asyncio.Event(), asyncio.timeout(None)
+
+    async def kill_when_asked() -> None:
         await stop.asked()
         with suppress(SandboxLost):  # the result tells
-            await as_often_as_it_takes(partial(sandbox.kill, uid))
+            await kill()
+            if not started.is_set():
+                patience.reschedule(asyncio.get_running_loop().time() + (request.grace + UNANSWERED).total_seconds())
+                await started.wait()
+                await kill()
 
-    async with meanwhile(kill):
-        yield
+    def answered() -> None:
+        started.set()
+        patience.reschedule(None)
+
+    try:
+        async with patience, meanwhile(kill_when_asked):
+            yield answered
+    except TimeoutError:
+        if not patience.expired():
+            raise
+        message = "canceled; its sandbox took that, but never said whether the process was started"
+        raise SandboxLost(stop.reason or Reason.TRANSPORT_LOST, message) from None
+
+
+async def killed(sandbox: Sandbox, uid: str) -> None:
+    """Have a call's process tree ended; a sandbox that answers nonsense may make sense the next time.
+
+    Raises:
+        Unavailable: it was not told.
+        SandboxLost: it is no more.
+    """
+    try:
+        await sandbox.kill(uid)
+    except ProtocolBroken as broken:
+        raise Unavailable(str(broken)) from broken
 
 
 @asynccontextmanager

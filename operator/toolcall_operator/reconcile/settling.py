@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 
 from toolcall_operator.api.toolcallstatus import ToolCallStatus
 from toolcall_operator.core import status
 from toolcall_operator.core.outcomes import Lost, Outcome, Refused
 from toolcall_operator.core.reasons import Terminal, terminal
-from toolcall_operator.errors import Gone, Rejected
+from toolcall_operator.errors import Gone, Rejected, Unavailable
 from toolcall_operator.ports import Ports
 from toolcall_operator.reconcile.faults import as_often_as_it_takes
 from toolcall_operator.reconcile.record import Record
@@ -30,11 +31,17 @@ async def settle(record: Record, outcome: Outcome, ports: Ports) -> None:
 
 
 async def written(record: Record, final: ToolCallStatus) -> None:
-    """Write the end; if it is more than the API server takes, what matters of it."""
+    """Write the end; if it is more than the API server takes, what matters of it.
+
+    Raises:
+        Unavailable: not even that was taken; what forbids it may be taken back, and no call stays without an end.
+    """
+    with suppress(Rejected):
+        return await record.write(final)
     try:
-        await record.write(final)
-    except Rejected:
         await record.write(status.minimal(final))
+    except Rejected as refused:
+        raise Unavailable(str(refused)) from refused
 
 
 async def let_go(record: Record) -> None:

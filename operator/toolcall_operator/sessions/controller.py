@@ -111,7 +111,7 @@ class SessionController:
         uid, counted = session.metadata.uid, session.status.call_count if session.status else None
         case = self._cases.setdefault(key, Case(key, uid, Known(since=self._began, counted=counted or 0)))
         case.look(unread=bool(why))
-        case.seen = calls.activity(uid)
+        case.seen = calls.activity(key, uid)
         if case.known.status:
             session = session.model_copy(update={"status": case.known.status})
         looked_up = case.known.looked_up
@@ -148,7 +148,7 @@ class SessionController:
             return
 
         async def run() -> None:
-            with suppress(errors.Gone), workers.told(case.key):
+            with workers.told(case.key), suppress(errors.Gone):
                 await self._attempt(action, case, view)
             case.errand = None
             self._workers.touch(case.key)
@@ -175,6 +175,9 @@ class SessionController:
             case.known = case.known.failed(action, Kind.UNREACHABLE, str(broken), now())
         except errors.OperatorError as fault:
             case.known = case.known.failed(action, Kind.RETRYING, str(fault), now())
+        except Exception as bug:  # what is done beside the rest would be begun again at once, for ever
+            case.known = case.known.failed(action, Kind.RETRYING, f"internal error: {type(bug).__name__}", now())
+            raise
         else:
             case.known = case.known.did(action, now())
 
@@ -191,5 +194,5 @@ class SessionController:
         while True:
             await time.wait(never, time.now() + SWEEP)
             for key, case in self._cases.items():
-                if self._ports.calls.activity(case.uid) != case.seen:
+                if self._ports.calls.activity(key, case.uid) != case.seen:
                     self._workers.touch(key)

@@ -90,8 +90,7 @@ async def do(action: Action, case: Case, view: SessionView, ports: SessionPorts)
         case Delete():
             await cluster.delete_session(session)
         case StopCalls():
-            ports.calls.end_session(case.key)
-            await ports.calls.idle(case.key)
+            await ports.calls.end_session(case.key)
         case Release():
             for uid in case.known.greeted:
                 await ports.greeter.leave(uid)

@@ -203,16 +203,15 @@ class Greeter(Protocol):
 class Calls(Protocol):
     """The calls that are in flight here."""
 
-    def activity(self, session_uid: str) -> Activity:
-        """What a session's calls did since this process began."""
+    def activity(self, session: Key, uid: str) -> Activity:
+        """What the calls of a session, by its key and its UID, did since this process began."""
         ...
 
-    def end_session(self, session: Key) -> None:
-        """Have every call of a session end: those that were started are canceled, those that wait are refused."""
-        ...
+    async def end_session(self, session: Key) -> None:
+        """Have every call of a session end, also those that come meanwhile; returns when none is in flight.
 
-    async def idle(self, session: Key) -> None:
-        """Return when no call of a session is in flight."""
+        Those that were started are canceled, those that wait are refused.
+        """
         ...
 
     def knows(self, uid: str) -> bool:

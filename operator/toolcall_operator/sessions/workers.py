@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Generic, TypeVar
 
-from toolcall_operator import errors
 from toolcall_operator.core.session.actions import Rest
 from toolcall_operator.sessions.ports import Time
 
@@ -79,11 +78,9 @@ class Workers(Generic[K]):
 
 @contextmanager
 def told(key: Hashable) -> Iterator[None]:
-    """A bug in here is logged, and leaves no object without its worker."""
+    """A bug in here, or a fault that nobody expected, is logged, and leaves no object without its worker."""
     try:
         yield
-    except errors.OperatorError:
-        raise
     except Exception as bug:  # noqa: BLE001 (see above)
         # Where it is may be logged; its text may not, which can hold anything.
         where = "".join(traceback.format_tb(bug.__traceback__))

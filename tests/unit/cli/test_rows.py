@@ -61,15 +61,29 @@ def test_the_state_is_the_condition_that_tells_most(known: ToolCallStatus | None
     ("fields", "duration"),
     (
         ({}, ""),
-        ({"started_at": NOW - timedelta(seconds=3)}, "3.00s"),
+        ({"started_at": NOW - timedelta(seconds=3.5)}, "3.50s"),
+        ({"started_at": NOW - timedelta(seconds=3.25), "finished_at": NOW - timedelta(seconds=2)}, "1.25s"),
         ({"started_at": NOW - timedelta(seconds=3), "finished_at": NOW - timedelta(seconds=1.75)}, "1.25s"),
-        ({"started_at": NOW + timedelta(seconds=3)}, "0.00s"),
+        ({"started_at": NOW + timedelta(seconds=3.5)}, "0.00s"),
         ({"finished_at": NOW}, ""),
     ),
-    ids=("not started", "running", "ended", "a clock that was set back", "refused"),
+    ids=("not started", "running", "ended", "ended within a second", "a clock that was set back", "refused"),
 )
 def test_the_duration_counts_from_the_claim(fields: dict[str, Any], duration: str) -> None:
     assert row(status(**fields)).duration == duration
+
+
+@pytest.mark.parametrize(
+    ("seconds", "duration"),
+    ((0, "<1s"), (2, "2s"), (None, "3s"), (-1, "<1s")),
+    ids=("the same second", "ended", "running", "a clock that was set back"),
+)
+def test_times_of_whole_seconds_as_a_cluster_keeps_them_give_no_hundredths(seconds: int | None, duration: str) -> None:
+    began = NOW - timedelta(seconds=3)
+    ended = None if seconds is None else began + timedelta(seconds=seconds)
+    later = NOW + timedelta(seconds=0.75)
+
+    assert rows.duration(status(started_at=began, finished_at=ended), later) == duration
 
 
 @pytest.mark.parametrize(

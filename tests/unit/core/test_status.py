@@ -169,6 +169,19 @@ def test_a_call_beyond_its_deadline_has_timed_out() -> None:
     assert found.exit_code is None
 
 
+@pytest.mark.parametrize("duration", (timedelta(milliseconds=700), SECOND, 2 * SECOND))
+def test_a_call_beyond_its_deadline_did_not_end_before_it(duration: timedelta) -> None:
+    """Its timeout counts from the claim; its duration only from when its sandbox heard of it."""
+    outcome = Ended(ExecResult(Cause.DEADLINE, duration=duration))
+    claimed, unseen = started(examples.call(timeout="1s")), examples.call(timeout="1s")
+
+    found, found_late = status.settled(claimed, outcome, NOW), status.settled(unseen, outcome, NOW)
+
+    took = max(duration, SECOND)
+    assert (found.started_at, found.finished_at) == (NOW, NOW + took)
+    assert (found_late.started_at, found_late.finished_at) == (NOW - took, NOW)
+
+
 def test_a_refused_call_was_never_started() -> None:
     found = status.settled(examples.call(), Refused(Reason.TOOL_UNKNOWN, "spec.tool: no"), NOW)
 

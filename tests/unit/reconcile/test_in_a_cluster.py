@@ -239,6 +239,41 @@ async def test_an_end_that_the_api_server_will_not_have_is_written_without_its_t
     assert call.status.result is None
 
 
+async def test_an_end_that_the_api_server_will_not_have_at_all_is_written_when_it_will() -> None:
+    stage = Stage()
+
+    def forbidden(_request: ExecRequest) -> Script:
+        stage.cluster.faults += [errors.Rejected("against a rule")] * 6
+        return Script(code=7)
+
+    assert ending(await stage.runs(forbidden).carry()) == ("Failed", "NonZeroExit", 7)
+    assert stage.cluster.faults == []
+
+
+async def test_a_session_that_is_lost_again_before_its_call_enters_ends_it_as_one_that_never_came() -> None:
+    stage = Stage(world=READY).runs(says())
+    stage.sandboxes.unavailable = 1
+    carrying = asyncio.create_task(stage.carry())
+    await until(lambda: stage.sandboxes.opened)
+
+    stage.cluster.becomes(STARTING)
+
+    assert ending(await carrying) == ("Failed", "SessionNotActive", None)
+    assert stage.sandbox.started == []
+
+
+async def test_what_memory_lacks_when_a_call_enters_is_asked_for_too() -> None:
+    stage = Stage(world=READY).runs(says())
+    stage.sandboxes.unavailable = 1
+    stage.cluster.live = READY
+    carrying = asyncio.create_task(stage.carry())
+    await until(lambda: stage.sandboxes.opened)
+
+    stage.cluster.becomes(ABSENT)
+
+    assert ending(await carrying) == ("Succeeded", "ProcessExited", 0)
+
+
 async def test_a_claim_that_the_api_server_will_not_have_starts_nothing() -> None:
     stage = Stage().runs(says())
     stage.cluster.faults.append(errors.Rejected("against a rule"))
@@ -289,3 +324,13 @@ async def test_a_claimed_call_whose_sandbox_never_answers_again_is_unreachable()
     stage.sandboxes.unavailable = 1000
 
     assert ending(await stage.carry(claimed)) == ("Failed", "SandboxUnreachable", None)
+
+
+async def test_a_sandbox_that_does_not_take_us_is_no_end_of_a_call_that_somebody_else_may_follow() -> None:
+    stage = Stage().runs(says(b"kept", code=7))
+    claimed = claim_of(stage, boot_id=stage.sandbox.boot_id)
+    async with stage.sandbox.start(request_of(stage)):
+        pass
+    stage.sandboxes.broken = 2
+
+    assert ending(await stage.carry(claimed)) == ("Failed", "NonZeroExit", 7)

@@ -26,7 +26,7 @@ from toolcall_operator.core.outcomes import Cause, ExecRequest
 from toolcall_operator.core.reasons import Reason, Waiting
 from toolcall_operator.core.world import World
 from toolcall_operator.ports import Execution, Sandbox
-from toolcall_operator.reconcile import preparing
+from toolcall_operator.reconcile import preparing, running
 from toolcall_operator.reconcile.record import Stop
 
 UID = examples.call().metadata.uid
@@ -104,7 +104,7 @@ async def test_a_fault_of_ours_shows_on_the_call_until_it_is_over() -> None:
 
     assert ending(call) == ("Succeeded", "ProcessExited", 0)
     retrying = [conditions.find(each.conditions, "ReconcileRetrying") for each in stage.cluster.reported]
-    assert [each.status for each in retrying if each] == ["True", "True", "False", "False"]
+    assert [each.status for each in retrying if each] == ["True", "False", "False"]
 
 
 async def test_a_fault_that_outlasts_the_budget_ends_the_call() -> None:
@@ -338,7 +338,10 @@ async def test_a_claimed_call_whose_sandbox_is_gone_when_it_is_opened_says_so() 
 
     class Gone(FakeSandboxes):
         @asynccontextmanager
-        async def open(self, session: SpiceboxSession, session_class: SpiceboxClass) -> AsyncIterator[Sandbox]:
+        async def open(
+            self, session: SpiceboxSession, session_class: SpiceboxClass, *, claim: Dispatch | None = None
+        ) -> AsyncIterator[Sandbox]:
+            self.claims.append(claim)
             self.opened.append(f"{session.metadata.name} of {session_class.metadata.name}")
             if self.opened:
                 raise errors.SandboxLost(Reason.SANDBOX_GONE, "the pod is gone")
@@ -347,6 +350,105 @@ async def test_a_claimed_call_whose_sandbox_is_gone_when_it_is_opened_says_so() 
     stage.ports = replace(stage.ports, sandboxes=Gone())
 
     assert ending(await stage.carry(claimed)) == ("Failed", "SandboxGone", None)
+
+
+async def test_a_claimed_call_is_reached_where_its_claim_says() -> None:
+    stage = Stage().runs(says())
+    claimed = claim_of(stage, boot_id=stage.sandbox.boot_id)
+
+    await stage.carry(claimed)
+    await stage.carry(examples.call().model_copy(update={"metadata": another()}))
+
+    assert claimed.status is not None
+    assert stage.sandboxes.claims == [claimed.status.dispatch, None]
+
+
+class Deaf(FakeSandbox):
+    """Answers no start before it is told to, and kills at once; `nonsense` comes in place of the first kill."""
+
+    def __init__(self, stage: Stage, *, nonsense: bool = False) -> None:
+        super().__init__(stage.sandbox.behaviours)
+        self.hears = asyncio.Event()
+        self.asked = asyncio.Event()
+        self._nonsense = [errors.ProtocolBroken("nonsense")] if nonsense else []
+
+    @asynccontextmanager
+    async def start(self, request: ExecRequest) -> AsyncIterator[Execution]:
+        self.asked.set()
+        await self.hears.wait()
+        async with super().start(request) as execution:
+            yield execution
+
+    async def kill(self, uid: str) -> None:
+        if self._nonsense:
+            raise self._nonsense.pop()
+        await super().kill(uid)
+
+
+async def test_a_call_whose_start_is_never_answered_can_be_canceled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        running, "UNANSWERED", timedelta(milliseconds=50) - examples.session_class().spec.termination_grace_period
+    )
+    stage, stop = Stage().runs(says()), Stop()
+    deaf = stage.sandboxes.sandboxes[SESSION] = Deaf(stage)
+    carrying = asyncio.create_task(stage.carry(stop=stop))
+    await deaf.asked.wait()
+
+    stop.ask(Reason.USER_CANCEL)
+
+    assert ending(await carrying) == ("Canceled", "UserCancel", None)
+    assert (deaf.killed, deaf.started) == ([UID], [])
+
+
+async def test_a_process_that_came_to_be_after_it_was_killed_is_killed_again() -> None:
+    stage, stop = Stage().runs(says(lasts=None)), Stop()
+    deaf = stage.sandboxes.sandboxes[SESSION] = Deaf(stage)
+    carrying = asyncio.create_task(stage.carry(stop=stop))
+    await deaf.asked.wait()
+    stop.ask(Reason.USER_CANCEL)
+    await until(lambda: deaf.killed)
+
+    deaf.hears.set()
+
+    assert ending(await carrying) == ("Canceled", "UserCancel", None)
+    assert (deaf.killed, len(deaf.started)) == ([UID, UID], 1)
+
+
+async def test_a_kill_that_is_answered_with_nonsense_is_asked_for_again() -> None:
+    stage, stop = Stage().runs(says(lasts=None)), Stop()
+    deaf = stage.sandboxes.sandboxes[SESSION] = Deaf(stage, nonsense=True)
+    deaf.hears.set()
+    carrying = asyncio.create_task(stage.carry(stop=stop))
+    await until(lambda: deaf.started)
+
+    stop.ask(Reason.USER_CANCEL)
+
+    assert ending(await carrying) == ("Canceled", "UserCancel", None)
+    assert deaf.killed == [UID]
+
+
+async def test_the_same_fault_is_written_once() -> None:
+    stage = Stage().runs(says())
+    claimed = claim_of(stage, boot_id=stage.sandbox.boot_id)
+    stage.sandboxes.unavailable = 4
+
+    await stage.carry(claimed)
+
+    assert [bool(each.finished) for each in stage.cluster.reported] == [False, True]
+
+
+async def test_a_claim_and_an_end_of_which_no_answer_came_are_written_again() -> None:
+    stage = Stage()
+
+    def unheard(_request: ExecRequest) -> Script:
+        stage.cluster.unwritable = 2  # the first was the end, the second what shows that
+        return Script(code=7)
+
+    stage.runs(unheard)
+    stage.cluster.unwritable = 2
+
+    assert ending(await stage.carry()) == ("Failed", "NonZeroExit", 7)
+    assert [bool(each.finished) for each in stage.cluster.reported] == [False, True]
 
 
 async def test_a_bug_after_the_start_leaves_no_process_behind() -> None:

@@ -147,6 +147,18 @@ async def test_a_session_lives_on_while_calls_run_and_for_its_ttl_after_them(sta
     assert stage.cluster.objects == {}
 
 
+async def test_a_session_whose_calls_wait_is_not_idle(stage: SessionStage) -> None:
+    stage.calls.waiting.add("call")
+    await stage.is_ready()
+
+    await stage.passes(minutes=90)
+    assert KEY in stage.cluster.objects
+
+    stage.calls.waiting.clear()
+    await stage.passes(minutes=1)
+    assert stage.cluster.objects == {}
+
+
 async def test_a_session_that_grows_too_old_is_deleted_and_its_calls_end(stage: SessionStage) -> None:
     await stage.is_ready(session(maxDuration="1h"))
     stage.calls.flying.add("call")

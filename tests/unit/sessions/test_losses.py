@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.fakes.sessioncluster import settle
-from tests.unit.sessions.stage import POD, SessionStage
+from tests.unit.sessions.stage import POD, SessionStage, session
 
 
 async def test_a_lost_sandbox_is_replaced_under_another_name_and_the_cause_shows(stage: SessionStage) -> None:
@@ -86,3 +86,14 @@ async def test_a_pod_that_vanished_is_replaced(stage: SessionStage) -> None:
     assert ready is not None
     assert "SandboxGone" in ready.message
     assert list(stage.cluster.views) == ["work-pod-2"]
+
+
+async def test_sandboxes_that_never_get_ready_do_not_pile_up(stage: SessionStage) -> None:
+    await stage.is_ready(session(idleTTL="0s", maxDuration="0s"))
+
+    lost = POD
+    for number in range(2, 20):
+        stage.cluster.kill(lost)
+        await stage.passes(seconds=61)
+        assert set(stage.cluster.views) == {lost, f"work-pod-{number}"}
+        lost = f"work-pod-{number}"

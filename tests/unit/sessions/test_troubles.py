@@ -10,7 +10,7 @@ from tests.fakes.sessioncluster import GREETING, settle
 from tests.unit.sessions.stage import KEY, POD, SessionStage, session, session_class
 from toolcall_operator import errors
 from toolcall_operator.core.pod.pods import Container
-from toolcall_operator.sessions.ports import Activity
+from toolcall_operator.sessions.ports import Activity, Key
 
 
 async def test_a_pod_a_quota_forbids_shows_on_the_session_and_comes_when_there_is_room(stage: SessionStage) -> None:
@@ -75,6 +75,27 @@ async def test_a_network_that_is_open_keeps_the_session_from_being_ready_until_i
 
     assert stage.says("Ready") == "True/SandboxReady"
     assert stage.says("NetworkEnforced") == "True/Blocked"
+
+
+@pytest.mark.parametrize("network", ("Blocked", "Open"))
+async def test_a_policy_that_is_taken_away_is_made_again_within_a_minute(stage: SessionStage, network: str) -> None:
+    stage.greeter.greeting = replace(GREETING, network=network)
+    await stage.is_ready()
+    del stage.cluster.manifests["work-sandbox"]
+
+    await stage.passes(seconds=61)
+
+    assert "work-sandbox" in stage.cluster.manifests
+
+
+async def test_one_request_a_minute_keeps_the_policy_and_nothing_is_written(stage: SessionStage) -> None:
+    await stage.is_ready()
+    writes, before = len(stage.cluster.reported), stage.cluster.asked["create NetworkPolicy"]
+
+    await stage.passes(minutes=10)
+
+    assert stage.cluster.asked["create NetworkPolicy"] - before == 10
+    assert len(stage.cluster.reported) == writes
 
 
 async def test_a_supervisor_that_was_not_to_look_at_the_network_says_nothing_of_it(stage: SessionStage) -> None:
@@ -154,10 +175,10 @@ async def test_a_bug_with_one_session_is_tried_again_and_troubles_no_other(
     calls, secret = stage.calls, f"hunter-{len(POD)}"
     activity = calls.activity
 
-    def broken(uid: str) -> Activity:
+    def broken(key: Key, uid: str) -> Activity:
         if uid == "uid-of-work":
             raise RuntimeError(secret)
-        return activity(uid)
+        return activity(key, uid)
 
     calls.activity = broken  # type: ignore[method-assign,assignment] # the bug is planted
     stage.cluster.apply_class(session_class())
@@ -171,3 +192,37 @@ async def test_a_bug_with_one_session_is_tried_again_and_troubles_no_other(
     await stage.passes(seconds=31)
 
     assert POD in stage.cluster.views
+
+
+async def test_a_fault_that_nobody_expected_ends_no_worker(stage: SessionStage) -> None:
+    calls = stage.calls
+    activity = calls.activity
+
+    def away(_key: Key, _uid: str) -> Activity:
+        raise errors.Unavailable("away")
+
+    calls.activity = away  # type: ignore[method-assign,assignment] # the fault is planted
+    stage.cluster.apply_class(session_class())
+    stage.cluster.apply(session())
+    await settle()
+
+    calls.activity = activity  # type: ignore[method-assign] # and taken away
+    await stage.passes(seconds=31)
+
+    assert POD in stage.cluster.views
+
+
+async def test_a_bug_in_what_is_done_beside_the_rest_is_tried_again_ever_more_slowly(
+    stage: SessionStage, caplog: pytest.LogCaptureFixture
+) -> None:
+    stage.greeter.broken = RuntimeError("a bug")  # type: ignore[assignment] # the bug is planted
+    await stage.is_ready()
+
+    await stage.passes(minutes=1)
+
+    assert 1 < len(stage.greeter.greeted) < 15
+    assert "RuntimeError" in caplog.text
+    assert stage.says("Progressing") == "True/Retrying"
+    stage.greeter.broken = None
+    await stage.passes(seconds=31)
+    assert stage.says("Ready") == "True/SandboxReady"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from toolcall_operator.adapters.cluster import finalizers, patches
@@ -121,7 +122,7 @@ class KubernetesCluster:
         self._events.warn(Subject.of(call), reason, message)
 
     async def end_unread(self, unread: Unread, now: datetime) -> None:
-        """Write down that a call cannot be read: that is its end.
+        """Write down that a call cannot be read: that is its end, and it is let go.
 
         Raises:
             Unavailable: it could not be written.
@@ -142,6 +143,10 @@ class KubernetesCluster:
             raise
         subject = Subject("ToolCall", identity.namespace, identity.name, identity.uid)
         self._events.warn(subject, Reason.MALFORMED_OBJECT, unread.why)
+        held = Holdable.of(address, unread.manifest, FINALIZER)
+        if FINALIZER in held.finalizers:
+            with suppress(Unavailable):  # it has ended all the same: the next sweep lets go of it
+                await finalizers.release(self._client, held)
 
     async def _write(self, call: ToolCall, status: ToolCallStatus) -> ToolCall:
         """Write a status over the one the call had; if that is no longer there, what is there decides."""
@@ -188,16 +193,18 @@ class KubernetesCluster:
     async def _refresh(self, key: Key) -> None:
         """Ask for a session, and have the caches know."""
         namespace, name = key
+        held = self._caches.held_session(key)  # before the answer: one that is made anew meanwhile is not gone
         try:
             self._caches.put(await self._client.get(SESSIONS.named(name, namespace)))
         except Gone:
-            if held := self._caches.held_session(key):
+            if held:
                 self._caches.drop("SpiceboxSession", held)
 
     def _see(self, uid: str, key: Key) -> None:
         """Remember what was observed; of calls and sessions that are no more, nothing is remembered for long."""
         if len(self._seen) > 2 * len(self._caches.calls) + 100:
             self._seen = {known: revision for known, revision in self._seen.items() if known in self._caches.calls}
+        if len(self._worlds) > 2 * len(self._caches.sessions) + 100:
             self._worlds = {known: world for known, world in self._worlds.items() if known in self._caches.sessions}
         self._seen[uid] = self._caches.session_revision(key)
 

@@ -30,6 +30,12 @@ class Holdable:
     finalizer: str
     unended: bool = False
 
+    @classmethod
+    def of(cls, address: Address, manifest: Mapping[str, Any], finalizer: str) -> Holdable:
+        """The object in a manifest, of which only the metadata is looked at."""
+        metadata = _object(manifest.get("metadata"))
+        return cls(address, str(metadata.get("uid") or ""), tuple(metadata.get("finalizers") or ()), finalizer)
+
 
 @dataclass(frozen=True, slots=True)
 class Found:

@@ -55,9 +55,12 @@ class Lease:
         self._unchanged_since = 0.0
         self._renewed = 0.0
         self._renewing: asyncio.Task[None] | None = None
+        self._told = ""
 
     async def acquire(self) -> None:
         """Return once we lead; from then on the Lease is renewed until it is released or lost.
+
+        What is waited for is told in the log, once each.
 
         Raises:
             Rejected: the API server will not have it.
@@ -88,17 +91,17 @@ class Lease:
                 async with asyncio.timeout(_RELEASE_SECONDS):
                     await self._write("")
             except (errors.OperatorError, TimeoutError) as trouble:
-                log.warning("The Lease %s was not released: %s", self._address.name, trouble)
+                log.warning("The Lease %s was not released: %s", self._address.name, _why(trouble))
 
     async def _attempt(self) -> bool:
-        """Whether it was free, and is ours now; trouble with the API server may pass and is told in the log."""
+        """Whether it was free, and is ours now; trouble with the API server may pass."""
         try:
             async with asyncio.timeout(self._terms.give_up):
                 return await self._take()
         except errors.Superseded:
             return False
         except (errors.Unavailable, errors.Gone, TimeoutError) as trouble:
-            log.warning("The Lease %s cannot be had now: %s", self._address.name, trouble)
+            self._tell(logging.WARNING, f"the lead cannot be asked for: {_why(trouble)}")
             return False
 
     async def _take(self) -> bool:
@@ -107,7 +110,8 @@ class Lease:
         except errors.Gone:
             self._record = await self._client.create(LEASES.within(self._address.namespace), self._first())
         else:
-            if _holder(found) and not self._has_run_out(found):
+            if (holder := _holder(found)) and not self._has_run_out(found):
+                self._tell(logging.INFO, f"waiting for the lead, which {errors.foreign(holder)} holds")
                 return False
             spec = self._spec(self._identity, _term(found) + 1)
             self._record = await self._client.replace(self._address, _with(found, spec))
@@ -133,7 +137,7 @@ class Lease:
                         if not await self._write(self._identity):
                             break
                 except (errors.OperatorError, TimeoutError) as trouble:
-                    log.warning("The Lease %s was not renewed: %s", self._address.name, trouble)
+                    log.warning("The Lease %s was not renewed: %s", self._address.name, _why(trouble))
                     pause = self._terms.renew / 4
                 else:
                     self._renewed, pause = began, self._terms.renew
@@ -160,6 +164,11 @@ class Lease:
                 return True
         raise errors.Unavailable("others write to it all the time")
 
+    def _tell(self, level: int, waited_for: str) -> None:
+        if self._told != waited_for:
+            self._told = waited_for
+            log.log(level, waited_for)
+
     def _first(self) -> dict[str, Any]:
         """A new Lease.
 
@@ -179,6 +188,11 @@ class Lease:
             "renewTime": now,
             **began,
         }
+
+
+def _why(trouble: Exception) -> str:
+    """What a trouble is about; a timeout has no text of its own."""
+    return "no answer in time" if isinstance(trouble, TimeoutError) else str(trouble)
 
 
 def _holder(lease: Mapping[str, Any]) -> str:

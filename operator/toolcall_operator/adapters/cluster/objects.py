@@ -161,6 +161,8 @@ class KubernetesObjects:
     async def create(self, manifest: Manifest) -> None:
         """Make a pod or a policy; one of its name that the same session controls is fine.
 
+        A policy that says something else is replaced: what it should hold back would pass.
+
         Raises:
             Unavailable: it is not there, as far as anyone knows.
             Rejected: it will not be made: a quota, a policy or a field forbids it, or its name is somebody else's.
@@ -170,7 +172,10 @@ class KubernetesObjects:
         try:
             await self._client.create(collection, manifest)
         except Superseded:
-            await self._require_ours(collection.resource.named(metadata["name"], metadata["namespace"]), manifest)
+            address = collection.resource.named(metadata["name"], metadata["namespace"])
+            found = await self._require_ours(address, manifest)
+            if collection.resource is NETWORK_POLICIES and _said(found["spec"]) != _said(manifest["spec"]):
+                await self._replace(address, {**found, "spec": manifest["spec"]})
 
     async def delete_pod(self, pod: PodView, grace: int | None = None) -> None:
         """Delete this very pod; `grace` in seconds. One that is gone is fine.
@@ -212,14 +217,21 @@ class KubernetesObjects:
                 raise Gone(f"{address} is another one by now") from None
             raise
 
-    async def _require_ours(self, address: Address, manifest: Manifest) -> None:
-        """What is there already has the controller that was to be the new one's."""
+    async def _replace(self, address: Address, manifest: Manifest) -> None:
+        try:
+            await self._client.replace(address, manifest)
+        except (Gone, Superseded) as moved:
+            raise Unavailable(f"{address} was changed meanwhile: {moved}") from moved
+
+    async def _require_ours(self, address: Address, manifest: Manifest) -> Manifest:
+        """What is there already, which has the controller that was to be the new one's."""
         try:
             found = await self._client.get(address)
         except Gone as gone:
             raise Unavailable(f"{address} was in the way, and is gone: {gone}") from gone
         if not (_controllers(found) & _controllers(manifest)):
             raise Rejected(f"{address} belongs to somebody else")
+        return found
 
 
 def _of_session(session: SpiceboxSession) -> Address:
@@ -245,3 +257,14 @@ def _controllers(manifest: Manifest) -> frozenset[str]:
     metadata = manifest.get("metadata") or {}
     owners = metadata.get("ownerReferences") or ()
     return frozenset(str(owner.get("uid")) for owner in owners if owner.get("controller"))
+
+
+def _said(part: Any) -> Any:  # noqa: ANN401 (any part of a manifest)
+    """What a part of a manifest says: the API server keeps no empty list that is a field of its own."""
+    match part:
+        case Mapping():
+            return {name: _said(value) for name, value in part.items() if value not in (None, [], ())}
+        case list() | tuple():
+            return [_said(each) for each in part]
+        case _:
+            return part

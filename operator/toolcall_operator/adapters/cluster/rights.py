@@ -33,7 +33,7 @@ _WHERE_CALLS_RUN: Sequence[tuple[Resource, str, str]] = (
     (SESSIONS, "status", "patch"),
     (PODS, "", "get list watch create patch delete"),
     (PODS, "exec", "get create"),  # a websocket begins with a GET; since Kubernetes 1.35 it needs both
-    (NETWORK_POLICIES, "", "get create"),
+    (NETWORK_POLICIES, "", "get create update"),
     (CONFIG_MAPS, "", "get"),
 )
 _IN_THE_CLUSTER: Sequence[tuple[Resource, str, str]] = (

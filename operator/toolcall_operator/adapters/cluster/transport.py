@@ -19,10 +19,10 @@ from toolcall_operator.adapters.cluster.config import Credentials, Source
 from toolcall_operator.adapters.cluster.resources import Address
 
 REQUEST_SECONDS = 30.0
+REQUESTS_AT_ONCE = 32
 JSON = "application/json"
 
 _CONNECT_SECONDS = 10.0
-_REQUESTS_AT_ONCE = 32
 _IDLE_SECONDS = 60.0  # Shorter than the API server's 90 s: a connection that it closes first may swallow a request.
 _LARGEST_BODY = 3 << 20
 _AT_ONCE = 512 << 10
@@ -69,8 +69,8 @@ class Refused(Exception):
 class Transport:
     """The connections to one API server; `aclose` ends them.
 
-    `may_write` is asked before anything is sent that changes something: a process that slept through the end of its
-    lead must not go on with what it was about to do.
+    `may_write` is asked before anything is sent that changes something, after it has waited for its turn: a process
+    that slept through the end of its lead, or was busy until then, must not go on with what it was about to do.
     """
 
     def __init__(self, source: Source, credentials: Credentials) -> None:
@@ -78,7 +78,8 @@ class Transport:
         self._credentials = credentials
         self._source = source
         self._renewing: asyncio.Task[None] | None = None
-        self._requests = _session(_REQUESTS_AT_ONCE)
+        self._turns = asyncio.Semaphore(REQUESTS_AT_ONCE)  # as many as connections: nobody waits for one of those
+        self._requests = _session(REQUESTS_AT_ONCE)
         self._streams = _session(0)  # A stream keeps its connection: it must not count among those of requests.
 
     async def aclose(self) -> None:
@@ -105,8 +106,6 @@ class Transport:
         until = asyncio.get_running_loop().time() + REQUEST_SECONDS
         renewed = False
         while True:
-            if request.verb not in _READS and not self.may_write():
-                raise errors.Unavailable(f"cannot {request.verb} {request.address}: somebody else may lead by now")
             used = self._current()
             try:
                 return await self._once(request, used)
@@ -172,24 +171,39 @@ class Transport:
         headers["Accept"] = request.accept
         if request.body is not None:
             headers["Content-Type"] = request.content_type
-        with _told(request.verb, request.address):
-            async with self._requests.request(
+        async with (
+            self._turn(request),
+            self._requests.request(
                 _METHODS[request.verb],
                 _url(credentials, request.address, request.query),
                 data=_payload(request.body),
                 headers=headers,
                 allow_redirects=False,
                 **_carrier(credentials),
-            ) as answer:
-                if not _OK <= answer.status < _SUCCESSES:
-                    said = await _read(answer, _REFUSAL_BYTES)
-                    raise Refused(refusals.Refusal.parse(answer.status, said), _pause(answer))
-                if request.drained:
-                    return await _drained(answer)
-                body = await _read(answer, _ANSWER_BYTES)
+            ) as answer,
+        ):
+            if not _OK <= answer.status < _SUCCESSES:
+                said = await _read(answer, _REFUSAL_BYTES)
+                raise Refused(refusals.Refusal.parse(answer.status, said), _pause(answer))
+            if request.drained:
+                return await _drained(answer)
+            body = await _read(answer, _ANSWER_BYTES)
         if len(body) > _ANSWER_BYTES:
             raise errors.Unavailable(f"the answer to {request.verb} {request.address} is too long")
         return body
+
+    @asynccontextmanager
+    async def _turn(self, request: Request) -> AsyncIterator[None]:
+        """One of the few requests that are under way at once, if it may still be sent when its turn comes.
+
+        Raises:
+            Unavailable: it may not, or its turn and its answer did not come in time, or the connection broke.
+        """
+        with _told(request.verb, request.address):
+            async with asyncio.timeout(REQUEST_SECONDS), self._turns:
+                if request.verb not in _READS and not self.may_write():
+                    raise errors.Unavailable(f"cannot {request.verb} {request.address}: somebody else may lead by now")
+                yield
 
     async def _upgraded(
         self, address: Address, query: str, subprotocol: str, credentials: Credentials

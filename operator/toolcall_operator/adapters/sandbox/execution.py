@@ -84,8 +84,7 @@ class SupervisedExecution:
         if self._follower is not None:
             self._follower.cancel()
             await asyncio.gather(self._follower, return_exceptions=True)
-        if self._connection is not None:
-            self._connection.leave_channel(self._channel)
+        self._detach()
         self._streams.end()
 
     def on_data(self, data: frames.Data) -> None:
@@ -155,7 +154,8 @@ class SupervisedExecution:
     def _overdue(self) -> None:
         """A call cannot last so long. Its end is still due while output flows, or waits for a slow reader of ours.
 
-        Without a connection, `_reach` tells that nobody could be asked.
+        A `start` that was never answered may have been carried out: it is as lost as a call. Without a connection,
+        `_reach` tells that nobody could be asked.
         """
         loop, retention = asyncio.get_running_loop(), self._line.patience.retention
         if self._result.done():
@@ -165,6 +165,11 @@ class SupervisedExecution:
         else:
             what = "the sandbox answers, but has not told the end of the call long after its deadline"
             self._lose(errors.SandboxLost(Reason.TRANSPORT_LOST, what))
+
+    def _detach(self) -> None:
+        if self._connection is not None:
+            self._connection.leave_channel(self._channel)
+            self._connection = None
 
     @staticmethod
     def _forget(answer: asyncio.Future[messages.Started | messages.Denied]) -> None:
@@ -223,6 +228,9 @@ class SupervisedExecution:
         if not self._result.done():
             self._result.set_exception(lost)
             self._result.exception()  # Asked for by `result`; a caller who never asks has left.
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_exception(errors.SandboxLost(lost.reason, str(lost)))
+        self._detach()  # What comes too late breaks no protocol.
         self._streams.end()
 
     def _exited(self, message: messages.Exit) -> None:

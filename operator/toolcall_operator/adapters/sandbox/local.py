@@ -17,6 +17,7 @@ from toolcall_operator.adapters.sandbox.link import Identity
 from toolcall_operator.adapters.sandbox.sandbox import SupervisedSandbox
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
+from toolcall_operator.api.toolcallstatus import Dispatch
 
 _KEY_BYTES = 32
 _FOLDERS = ("workspace", "work/in", "work/out", "home", "tmp", "spool")
@@ -111,7 +112,13 @@ class LocalSandboxes:
         self._supervisors: dict[tuple[str, str], asyncio.Task[LocalSupervisor]] = {}
 
     @asynccontextmanager
-    async def open(self, session: SpiceboxSession, session_class: SpiceboxClass) -> AsyncIterator[ports.Sandbox]:
+    async def open(
+        self,
+        session: SpiceboxSession,
+        session_class: SpiceboxClass,
+        *,
+        claim: Dispatch | None = None,  # noqa: ARG002 - the port's; its boot ID tells a claim on a supervisor that ended
+    ) -> AsyncIterator[ports.Sandbox]:
         """The session's sandbox; one whose supervisor has ended is replaced by a new one, with a new boot ID."""
         name = (session.metadata.namespace, session.metadata.name)
         starting = self._supervisors.get(name)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from toolcall_operator import errors
 from toolcall_operator.adapters.cluster.client import Client
 from toolcall_operator.adapters.cluster.exec import ExecStream
-from toolcall_operator.adapters.cluster.resources import PODS
+from toolcall_operator.adapters.cluster.resources import PODS, Address
 from toolcall_operator.adapters.sandbox.link import Link
+from toolcall_operator.api.spiceboxsession import SpiceboxSession
+from toolcall_operator.api.toolcallstatus import Dispatch
 from toolcall_operator.core.pod import pods
 from toolcall_operator.core.pod.pods import PodView
 from toolcall_operator.core.reasons import Reason
@@ -38,14 +40,43 @@ class PodConnector:
     async def _judged(self, trouble: errors.Unavailable) -> errors.OperatorError:
         """What `trouble` with the pod means, once the API server was asked: that the pod is no more, or just that."""
         try:
-            pod = PodView.parse(await self._client.get(self._address))
-        except errors.Gone:
-            return errors.SandboxLost(Reason.SANDBOX_GONE, "the pod of the sandbox is gone")
+            await _there(self._client, self._address, self._uid)
+        except errors.SandboxLost as lost:
+            return lost
         except errors.OperatorError:
-            return trouble
-        if pod.uid != self._uid:
-            return errors.SandboxLost(Reason.SANDBOX_GONE, "the pod of the sandbox is gone, another has its name")
-        return lost(pod) or trouble
+            pass
+        return trouble
+
+
+async def claimed(client: Client, session: SpiceboxSession, claim: Dispatch) -> PodView:
+    """The pod of `session` that a call was given to, as the API server has it now.
+
+    Raises:
+        Unavailable: it could not be asked for.
+        SandboxLost: it has ended, or is gone.
+    """
+    try:
+        address = PODS.named(claim.pod_name or "", session.metadata.namespace)
+        return await _there(client, address, claim.pod_uid or "")
+    except errors.Rejected as refused:
+        raise errors.Unavailable(str(refused)) from refused
+
+
+async def _there(client: Client, address: Address, uid: str) -> PodView:
+    """A pod that may live: one of its name with another UID is another one.
+
+    Raises:
+        SandboxLost: it has ended, or is gone.
+    """
+    try:
+        pod = PodView.parse(await client.get(address))
+    except errors.Gone:
+        raise errors.SandboxLost(Reason.SANDBOX_GONE, "the pod of the sandbox is gone") from None
+    if pod.uid != uid:
+        raise errors.SandboxLost(Reason.SANDBOX_GONE, "the pod of the sandbox is gone, another has its name")
+    if known := lost(pod):
+        raise known
+    return pod
 
 
 def lost(pod: PodView) -> errors.SandboxLost | None:

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import hmac
 import random
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 
 from toolcall_operator import errors, ports
@@ -18,6 +18,7 @@ from toolcall_operator.adapters.sandbox.podlink import lost
 from toolcall_operator.adapters.sandbox.sandbox import SupervisedSandbox
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
+from toolcall_operator.api.toolcallstatus import Dispatch
 from toolcall_operator.core.pod.pods import PodView
 from toolcall_operator.core.reasons import Reason
 from toolcall_operator.core.session.known import Greeting
@@ -45,6 +46,7 @@ class Standing:
     def __init__(self, line: Line, epoch: int, pod: PodView) -> None:
         self.line = line
         self.epoch = epoch
+        self.pod = pod
         self.fate = Fate(pod)
         self.users = 0
         self.closed = False
@@ -54,8 +56,9 @@ class Standing:
 class PodSandboxes:
     """Implements `ports.Sandboxes` and `sessions.ports.Greeter`; `aclose` lets go of every pod.
 
-    `newest` finds the pod in which a session's calls run now. `epoch` is that of our leadership: a line that was made
-    under another is not used again.
+    `newest` finds the pod in which a session's calls run now; `claimed` asks for the one that a call was given to, and
+    raises SandboxLost when it has ended. `epoch` is that of our leadership: a line that was made under another is not
+    used again.
     """
 
     def __init__(  # noqa: PLR0913 - what it finds pods with, what it shows them, and how long it waits for them
@@ -65,11 +68,13 @@ class PodSandboxes:
         operator_key: bytes,
         epoch: Callable[[], int],
         *,
+        claimed: Callable[[SpiceboxSession, Dispatch], Awaitable[PodView]],
         patience: Patience = PATIENCE,
         idle_seconds: float = _IDLE_SECONDS,
     ) -> None:
         self._connector = connector
         self._newest = newest
+        self._claimed = claimed
         self._operator_key = operator_key
         self._epoch = epoch
         self._patience = patience
@@ -79,17 +84,23 @@ class PodSandboxes:
         self._endings: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
-    async def open(self, session: SpiceboxSession, session_class: SpiceboxClass) -> AsyncIterator[ports.Sandbox]:  # noqa: ARG002 - the port's
+    async def open(
+        self,
+        session: SpiceboxSession,
+        session_class: SpiceboxClass,  # noqa: ARG002 - the port's
+        *,
+        claim: Dispatch | None = None,
+    ) -> AsyncIterator[ports.Sandbox]:
         """The session's sandbox, while a supervisor answers in its pod; a first hello under way is waited for.
+
+        A call that was given to a pod is answered for by that one alone, be it about to end.
 
         Raises:
             Unavailable: there is no such pod yet, or it does not answer now.
-            SandboxLost: the pod has ended, and is not replaced yet.
+            SandboxLost: the pod has ended, and is not replaced yet; that of a claim never is.
             ProtocolBroken: its supervisor refuses us, or is none.
         """
-        pod = self._newest(session)
-        if pod is None:
-            raise errors.Unavailable(f"SpiceboxSession {session.metadata.name} has no sandbox that runs")
+        pod = await self._pod_of(session, claim)
         standing = self._to(pod)
         standing.users += 1
         try:
@@ -144,6 +155,17 @@ class PodSandboxes:
             ending.cancel()
         standing, self._standing = list(self._standing.values()), {}
         await asyncio.gather(*self._endings, *map(self._close, standing), return_exceptions=True)
+
+    async def _pod_of(self, session: SpiceboxSession, claim: Dispatch | None) -> PodView:
+        """The pod that a claim names, else the newest."""
+        if claim is not None and claim.pod_uid and claim.pod_name:
+            standing = self._standing.get(claim.pod_uid)
+            if standing is not None and not standing.line.lost:
+                return standing.pod
+            return await self._claimed(session, claim)
+        if pod := self._newest(session):
+            return pod
+        raise errors.Unavailable(f"SpiceboxSession {session.metadata.name} has no sandbox that runs")
 
     def _to(self, pod: PodView) -> Standing:
         """What stands to a pod, or the beginning of it."""

@@ -37,6 +37,10 @@ _USER = 1000
 _STOPS_WITHIN = 30
 """Seconds. The supervisor gives calls 20 s at most when it is told to stop, and 5 s to tell how they ended."""
 
+_TASK_BYTES = 256 * 1024
+"""How much memory a pod must have for each process or thread: what the kernel keeps for them comes out of it, too."""
+_FEWEST_TASKS = 128
+
 _REQUESTED_CPU, _REQUESTED_MEMORY, _REQUESTED_DISK = 10, 32 * MiB, 32 * MiB
 """Thousandths and bytes. What is not requested is requested as high as its limit, and idle sandboxes fill the nodes."""
 
@@ -52,12 +56,12 @@ _CONFINED: Mapping[str, Any] = {
 class SandboxSettings:
     """What the operator's settings say about sandboxes.
 
-    `tasks`: how many processes and threads a pod may have, the kubelet's podPidsLimit. `spool_bytes`: how much output a
-    supervisor keeps at a time; `retention`: how long it keeps that of a call nobody asks for. `blocked`: addresses
-    (IP:PORT) that no sandbox may reach, which tells a supervisor whether the policy of its network is in force.
-    `internal_ranges`: what a sandbox that may reach the outside does not; pods, Services, nodes and the endpoints of
-    the API server belong in it, where they have public addresses. `name_servers`: ranges of name servers other than the
-    pods of kube-dns.
+    `tasks`: how many processes and threads a pod may have at most, the kubelet's podPidsLimit. `spool_bytes`: how much
+    output a supervisor keeps at a time; `retention`: how long it keeps that of a call nobody asks for. `blocked`:
+    addresses (IP:PORT) that no sandbox may reach, which tells a supervisor whether the policy of its network is in
+    force. `internal_ranges`: what a sandbox that may reach the outside does not; pods, Services, nodes and the
+    endpoints of the API server belong in it, where they have public addresses. `name_servers`: ranges of name servers
+    other than the pods of kube-dns.
     """
 
     supervisor_image: str
@@ -200,12 +204,17 @@ def _serve(spec: SpiceboxClassSpec, settings: SandboxSettings, key_sha256: str) 
     flags = [
         ("--key-sha256", key_sha256),
         ("--retention", durations.render(settings.retention)),
-        ("--tasks", str(settings.tasks)),
+        ("--tasks", str(_tasks(spec, settings))),
         ("--spool-bytes", str(settings.spool_bytes)),
         *(("--writable", path) for path in podvolumes.writable(spec)),
         *(("--blocked", address) for address in settings.blocked if settings.enforce_network),
     ]
     return [f"{folders.SUPERVISOR}/supervisor", "serve", *(_literal(word) for flag in flags for word in flag)]
+
+
+def _tasks(spec: SpiceboxClassSpec, settings: SandboxSettings) -> int:
+    """How many processes and threads the pod may have: no more than its memory holds."""
+    return min(settings.tasks, max(_FEWEST_TASKS, spec.resources.memory // _TASK_BYTES))
 
 
 def _resources(spec: SpiceboxClassSpec, requests: Requests, found: Sequence[Volume]) -> dict[str, Any]:

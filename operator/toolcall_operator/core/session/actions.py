@@ -47,7 +47,7 @@ class Replace:
 
 @dataclass(frozen=True, slots=True)
 class MakePolicy:
-    """Make the NetworkPolicy, before the pod of this name; one that is there already is fine."""
+    """Make the NetworkPolicy of the pod of this name; one that is there already is fine."""
 
     pod: str
 

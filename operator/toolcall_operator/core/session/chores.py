@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from toolcall_operator.core.session import status as sessionstatus
-from toolcall_operator.core.session.actions import Action, Discard, Protect, Reclaim, Record, Rest
+from toolcall_operator.core.session.actions import Action, Discard, MakePolicy, Protect, Reclaim, Record, Rest
 from toolcall_operator.core.session.view import SessionView
 
 RECORD_PAUSE = timedelta(seconds=5)
 """The least time between two writes about what a session's calls did."""
+
+POLICY_PAUSE = timedelta(seconds=60)
+"""How long a session may lack its NetworkPolicy: nobody tells us when somebody takes it away."""
 
 
 def nobody_is_forgotten(view: SessionView, _now: datetime) -> Iterator[Action]:
@@ -41,3 +44,10 @@ def busy_pod_is_protected(view: SessionView, _now: datetime) -> Iterator[Action]
 def the_lost_are_cleared_away(view: SessionView, _now: datetime) -> Iterator[Action]:
     """The pods that were replaced are deleted: until another is there, they tell when one may be made."""
     yield from (Discard(pod.uid) for pod in view.earlier if not pod.deleting)
+
+
+def policy_is_kept(view: SessionView, now: datetime) -> Iterator[Action]:
+    """Its NetworkPolicy is made again from time to time, in case it was taken away; one that is there is fine."""
+    policy = MakePolicy(view.pod_name)
+    made = view.known.done.get(policy)
+    yield Rest(made + POLICY_PAUSE) if made and now < made + POLICY_PAUSE else policy

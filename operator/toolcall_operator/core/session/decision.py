@@ -86,5 +86,6 @@ CHORES: tuple[Callable[[SessionView, datetime], Iterator[Action]], ...] = (
     chores.busy_pod_is_protected,
     chores.nobody_is_forgotten,
     chores.the_lost_are_cleared_away,
+    chores.policy_is_kept,
 )
 """Each yields what it wants; none waits for another."""

@@ -36,9 +36,9 @@ class Expiry:
 def expiry(view: SessionView) -> Expiry | None:
     """When the time of a session will be over as things stand; None for one that may go on for ever.
 
-    A session that an AgentSession controls is ended by nobody else. Calls in flight keep a session from being idle, not
-    from growing too old. A session that has no class yet has only the limits it states itself; which those are, one
-    that cannot be read does not tell.
+    A session that an AgentSession controls is ended by nobody else. Calls that run or wait keep a session from being
+    idle, not from growing too old. A session that has no class yet has only the limits it states itself; which those
+    are, one that cannot be read does not tell.
     """
     if view.unread or is_of_agent_session(view.session):
         return None
@@ -82,7 +82,8 @@ def _limits(view: SessionView) -> Iterator[Expiry]:
         yield Expiry(
             born + longest, SessionReason.MAX_DURATION, f"it has lived for {durations.render(longest)}, its maxDuration"
         )
-    if (idle := defaults.idle_ttl if spec.idle_ttl is None else spec.idle_ttl) and not view.activity.in_flight:
+    is_used = view.activity.in_flight or view.activity.waiting
+    if (idle := defaults.idle_ttl if spec.idle_ttl is None else spec.idle_ttl) and not is_used:
         at = max(_last_used(view, born) + idle, view.known.since + SETTLING)
         message = f"it has had no calls for {durations.render(idle)}, its idleTTL"
         yield Expiry(at, SessionReason.IDLE_TTL, message)

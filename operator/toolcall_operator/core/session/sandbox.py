@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from toolcall_operator.core.pod import pods
 from toolcall_operator.core.pod.pods import PodPhase
 from toolcall_operator.core.reasons import Reason
+from toolcall_operator.core.session import chores
 from toolcall_operator.core.session import life as sessionlife
 from toolcall_operator.core.session import status as sessionstatus
 from toolcall_operator.core.session.actions import (
@@ -44,6 +45,7 @@ def pod_is_there(view: SessionView, now: datetime) -> Iterator[Action]:
             now,
         )
         return
+    yield from (Discard(pod.uid) for pod in view.earlier[1:] if not pod.deleting)  # the newest tells when it is due
     in_the_way = [pod for pod in view.earlier if not pod.deleting and pods.state(pod).phase is not PodPhase.LOST]
     due = sessionlife.due(view, sessionlife.streak(view))
     if in_the_way:
@@ -91,6 +93,7 @@ def sandbox_is_ready(view: SessionView, now: datetime) -> Iterator[Action]:
     elif heard.greeting.network == "Open":
         again = heard.at + NETWORK_PAUSE
         yield Leave(pod.uid) if now >= again else Rest(again)
+        yield from chores.policy_is_kept(view, now)  # it may be open because the policy is gone
 
 
 def _replace(view: SessionView, reason: SessionReason, message: str, now: datetime) -> Replace:

@@ -307,6 +307,24 @@ async def test_a_session_that_turns_out_to_be_gone_is_forgotten() -> None:
     assert not place.caches.sessions
 
 
+async def test_a_session_that_is_made_anew_while_it_is_asked_for_is_not_forgotten() -> None:
+    place = Place()
+    place.caches.put(manifests.session())
+    get = place.client.get
+
+    async def overtaken(address: Address) -> dict[str, Any]:
+        try:
+            return await get(address)
+        finally:
+            place.caches.put(place.client.put(SESSIONS, manifests.session(uid="anew")))
+
+    place.client.get = overtaken  # type: ignore[method-assign]  # to have the watch tell before the answer does
+    world = await place.cluster.observe(place.call, live=True)
+
+    assert world.session is not None
+    assert world.session.metadata.uid == "anew"
+
+
 async def test_a_call_waits_for_its_session_to_be_another_than_it_saw() -> None:
     place = Place()
     await place.cluster.observe(place.call)
@@ -335,6 +353,19 @@ async def test_little_is_remembered_of_calls_that_are_no_more() -> None:
         await place.cluster.observe(place.call.model_copy(update={"metadata": metadata}))
 
     assert len(place.cluster._seen) < 200  # noqa: SLF001 (memory shows nowhere else)
+
+
+async def test_little_is_remembered_of_sessions_that_are_no_more() -> None:
+    place = Place()
+    bound = {"resolvedClass": manifests.session_class()["spec"]}
+    for number in range(1000):
+        session = manifests.session(f"s{number}", status=bound)
+        call = place.call.model_copy(update={"spec": place.call.spec.model_copy(update={"session": f"s{number}"})})
+        place.caches.put(session)
+        await place.cluster.observe(call)
+        place.caches.drop("SpiceboxSession", Identity.of(session))
+
+    assert len(place.cluster._worlds) < 200  # noqa: SLF001 (memory shows nowhere else)
 
 
 # Holding --------------------------------------------------------------------------------------------------------------
@@ -427,6 +458,37 @@ async def test_a_call_that_cannot_be_read_ends_alone_and_says_which_field_it_was
     assert ends["Failed"]["reason"] == "MalformedObject"
     assert "spec.timeout" in ends["Failed"]["message"]
     assert place.status == {}
+
+
+@pytest.mark.parametrize("finalizers", ([FINALIZER], ["theirs", FINALIZER]), ids=("ours", "ours among others"))
+async def test_a_call_that_cannot_be_read_is_let_go_at_its_end(finalizers: list[str]) -> None:
+    place = Place()
+    place.caches.put(
+        place.client.put(TOOLCALLS, manifests.call("bad", spec={"timeout": "soon"}, finalizers=finalizers))
+    )
+
+    await place.cluster.end_unread(place.caches.unfinished.unread["uid-bad"], NOW)
+
+    kept = place.client.objects[TOOLCALLS.named("bad", NAMESPACE)]
+    assert kept["status"]["finished"] is True
+    assert FINALIZER not in kept["metadata"].get("finalizers", [])
+
+
+async def test_a_call_that_cannot_be_let_go_at_its_end_has_ended_all_the_same() -> None:
+    place = Place()
+    bad = manifests.call("bad", spec={"timeout": "soon"}, finalizers=[FINALIZER])
+    place.caches.put(place.client.put(TOOLCALLS, bad))
+    patch = place.client.patch
+
+    async def once(address: Address, operations: bytes) -> None:
+        await patch(address, operations)
+        place.client.refusals["patch"] = Unavailable("not now")
+
+    place.client.patch = once  # type: ignore[method-assign]  # to break off between one request and the next
+    await place.cluster.end_unread(place.caches.unfinished.unread["uid-bad"], NOW)
+
+    assert place.client.objects[TOOLCALLS.named("bad", NAMESPACE)]["status"]["finished"] is True
+    assert place.caches.unfinished.is_settling("uid-bad")
 
 
 async def test_a_call_that_cannot_be_read_and_is_gone_is_forgotten() -> None:

@@ -106,6 +106,45 @@ class TestRequests:
         assert not server.asked
         assert await client.get(POD) == {"kind": "Pod"}
 
+    async def test_a_change_that_waited_for_its_turn_until_it_may_not_be_made_is_not_sent(
+        self, client: Client, server: Answering
+    ) -> None:
+        free, full, asked = asyncio.Event(), asyncio.Event(), list[str]()
+
+        async def slow(request: web.Request) -> web.StreamResponse:
+            asked.append(request.method)
+            if len(asked) == transport.REQUESTS_AT_ONCE:
+                full.set()
+            await free.wait()
+            return said(200, {})
+
+        server.answers = [slow]
+        reading = [asyncio.ensure_future(client.get(POD)) for _ in range(transport.REQUESTS_AT_ONCE)]
+        change = asyncio.ensure_future(client.patch(POD, b"[]"))
+        await full.wait()
+        client.may_write = lambda: False
+        free.set()
+
+        with pytest.raises(errors.Unavailable, match="somebody else may lead"):
+            await change
+        await asyncio.gather(*reading)
+        assert set(asked) == {"GET"}
+
+    async def test_a_turn_that_does_not_come_is_no_answer_in_time(
+        self, server: Answering, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async def hang(_: web.Request) -> web.StreamResponse:
+            await asyncio.sleep(60)
+            raise AssertionError("somebody waited")
+
+        monkeypatch.setattr(transport, "REQUEST_SECONDS", 0.3)
+        monkeypatch.setattr(transport, "REQUESTS_AT_ONCE", 1)
+        server.answers = [hang]
+        async with answering.served(server) as client:
+            asked = await asyncio.gather(client.get(POD), client.get(POD), return_exceptions=True)
+
+        assert [str(each) for each in asked] == ["cannot get pods space/pod now: no answer in time"] * 2
+
     async def test_a_redirect_is_not_followed(self, client: Client, server: Answering) -> None:
         server.answers = [web.Response(status=302, headers={"Location": "http://127.0.0.1:9/"})]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -26,6 +27,7 @@ class Server(FakeClient):
         super().__init__()
         self.away = False
         self.mute = 0
+        self.silent = False
 
     async def get(self, address: Address) -> dict[str, Any]:
         self._answer()
@@ -33,6 +35,8 @@ class Server(FakeClient):
 
     async def replace(self, address: Address, manifest: Mapping[str, Any]) -> dict[str, Any]:
         self._answer()
+        if self.silent:
+            await asyncio.sleep(60)
         if self._found(address)["metadata"]["resourceVersion"] != manifest["metadata"]["resourceVersion"]:
             raise errors.Superseded("somebody wrote before")
         made = self.put(address.resource, manifest)
@@ -270,6 +274,35 @@ async def test_who_waits_outlives_an_api_server_that_is_away(server: Server, can
 
     async with within(0.3):
         await waiting
+
+
+async def test_who_waits_says_once_who_leads(
+    server: Server, candidate: Candidate, caplog: pytest.LogCaptureFixture
+) -> None:
+    await candidate("one").acquire()
+
+    with caplog.at_level(logging.INFO):
+        waiting = asyncio.create_task(candidate("other").acquire())
+        await asyncio.sleep(0.2)
+        server.away = True
+        await asyncio.sleep(0.1)
+        waiting.cancel()
+
+    told = [text for text in caplog.messages if "was not renewed" not in text]
+    assert told == ["waiting for the lead, which one holds", "the lead cannot be asked for: out of reach"]
+    server.away = False
+
+
+async def test_a_renewal_that_got_no_answer_in_time_says_so(
+    server: Server, candidate: Candidate, caplog: pytest.LogCaptureFixture
+) -> None:
+    one = candidate("one")
+    await one.acquire()
+    server.silent = True
+
+    await one.lost.wait()
+
+    assert set(caplog.messages) == {"The Lease lease was not renewed: no answer in time"}
 
 
 async def test_a_release_that_fails_is_no_trouble(server: Server, candidate: Candidate) -> None:

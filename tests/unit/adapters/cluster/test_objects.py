@@ -28,11 +28,12 @@ from toolcall_operator.api.spiceboxsession import FINALIZER, SpiceboxSession, Sp
 from toolcall_operator.core import unread
 from toolcall_operator.core.conditions import Look
 from toolcall_operator.core.session.status import SessionCondition
-from toolcall_operator.errors import Gone, Rejected, Unavailable
+from toolcall_operator.errors import Gone, Rejected, Superseded, Unavailable
 from toolcall_operator.sessions.ports import SessionCluster
 
 KEY = (NAMESPACE, "work")
 SESSION, POD = SESSIONS.named("work", NAMESPACE), PODS.named("work-pod", NAMESPACE)
+POLICY = NETWORK_POLICIES.named("work-sandbox", NAMESPACE)
 READY = SpiceboxSessionStatus(pod_name="work-pod", restarts=0)
 GARBLED = {"mounts": [{"name": "files", "mountPath": "/files", "source": {}}]}
 MALFORMED = SpiceboxSessionStatus(
@@ -65,10 +66,11 @@ class Place:
         return self.caches.sessions[KEY]
 
 
-def policy(owner: str = SESSION_UID) -> dict[str, Any]:
+def policy(owner: str = SESSION_UID, **spec: Any) -> dict[str, Any]:  # noqa: ANN401 (fields of a manifest)
     """A NetworkPolicy of the session."""
     made = {**manifests.pod("work-sandbox", owner=owner), "kind": "NetworkPolicy"}
-    return {**made, "apiVersion": "networking.k8s.io/v1"}
+    closed = {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
+    return {**made, "apiVersion": "networking.k8s.io/v1", "spec": {**closed, **spec}}
 
 
 # Reading --------------------------------------------------------------------------------------------------------------
@@ -251,7 +253,36 @@ async def test_a_policy_is_made_and_making_it_again_is_fine() -> None:
     await place.objects.create(policy())
     await place.objects.create(policy())
 
-    assert NETWORK_POLICIES.named("work-sandbox", NAMESPACE) in place.client.objects
+    assert POLICY in place.client.objects
+
+
+@pytest.mark.parametrize("other", ({"egress": [{}]}, {"policyTypes": ["Ingress"]}), ids=("more", "less"))
+async def test_a_policy_of_ours_that_says_something_else_is_replaced(other: dict[str, Any]) -> None:
+    place = Place()
+    place.client.put(NETWORK_POLICIES, {**policy(**other), "status": {}})
+
+    await place.objects.create(policy(ingress=[]))
+
+    assert place.client.objects[POLICY]["spec"] == policy(ingress=[])["spec"]
+
+
+async def test_a_policy_that_the_api_server_shows_without_its_empty_lists_is_left_as_it_is() -> None:
+    place = Place()
+    blocks = [{"to": [{"ipBlock": {"cidr": "::/0"}}]}]
+    place.client.put(NETWORK_POLICIES, policy(egress=blocks))
+
+    await place.objects.create(policy(ingress=[], egress=[{"to": [{"ipBlock": {"cidr": "::/0", "except": []}}]}]))
+
+    assert "update" not in {verb for verb, _ in place.client.asked}
+
+
+async def test_a_policy_that_changes_while_it_is_replaced_is_looked_at_again_later() -> None:
+    place = Place()
+    place.client.put(NETWORK_POLICIES, policy(egress=[{}]))
+    place.client.refusals["update"] = Superseded("somebody wrote before")
+
+    with pytest.raises(Unavailable, match="changed meanwhile"):
+        await place.objects.create(policy())
 
 
 async def test_what_belongs_to_somebody_else_is_not_taken_for_ours() -> None:

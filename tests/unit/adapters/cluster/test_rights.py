@@ -1,4 +1,4 @@
-"""The rights an operator needs are asked for before it starts, and are those that the manifest for tests gives."""
+"""The rights an operator needs are asked for before it starts, and are those that the example manifest gives."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from toolcall_operator.adapters.cluster import rights
 from toolcall_operator.adapters.cluster.resources import Address
 from toolcall_operator.errors import Unavailable
 
-RBAC = Path(__file__).parents[3] / "e2e" / "rbac.yaml"
+RBAC = Path(__file__).parents[4] / "examples" / "operator" / "rbac.yaml"
 BEST_EFFORT = {("", "events", "create")}
 """What an operator does without if it may not."""
 

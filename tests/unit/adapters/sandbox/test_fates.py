@@ -14,6 +14,8 @@ from tests.unit.core import examples
 from toolcall_operator import errors
 from toolcall_operator.adapters.sandbox import fates, pods
 from toolcall_operator.adapters.sandbox.pods import PodSandboxes
+from toolcall_operator.api.spiceboxsession import SpiceboxSession
+from toolcall_operator.api.toolcallstatus import Dispatch
 from toolcall_operator.core.outcomes import Cause, ExecRequest
 from toolcall_operator.core.pod.pods import Container, PodView
 from toolcall_operator.core.reasons import Reason
@@ -24,13 +26,17 @@ DRAINED = replace(RUNNING, deleting=True, disruption="EvictionByEvictionAPI", di
 CALL = ExecRequest("call", ("tool",), {}, b"", timedelta(seconds=60), timedelta(), 1 << 20, 8)
 
 
+async def unclaimed(session: SpiceboxSession, claim: Dispatch) -> PodView:
+    pytest.fail(f"nothing of {session} was claimed by {claim}")
+
+
 @pytest.fixture
 async def sandboxes(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[PodSandboxes]:
     """Sandboxes whose only supervisor has been told to stop, and says so of every call once its output is read."""
     monkeypatch.setattr(fates, "_PATIENCE_SECONDS", 0.1)
     key = pods.channel_key(b"o" * 32, RUNNING.session_uid)
     supervisor = FakeSupervisor(lambda _: FakeCall(b"said", code=None, cause="Terminating"), key=key)
-    made = PodSandboxes(lambda _: supervisor, lambda _: RUNNING, b"o" * 32, lambda: 1)
+    made = PodSandboxes(lambda _: supervisor, lambda _: RUNNING, b"o" * 32, lambda: 1, claimed=unclaimed)
     yield made
     await made.aclose()
 

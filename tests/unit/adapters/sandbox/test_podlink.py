@@ -8,12 +8,16 @@ from typing import Any
 import pytest
 
 from tests.fakes.apiserver import FakeClient
+from tests.unit.core import examples
 from toolcall_operator import errors
 from toolcall_operator.adapters.cluster.exec import ExecStream
 from toolcall_operator.adapters.cluster.resources import PODS, Address
+from toolcall_operator.adapters.sandbox import podlink
 from toolcall_operator.adapters.sandbox.line import Line, Patience
 from toolcall_operator.adapters.sandbox.link import Identity
 from toolcall_operator.adapters.sandbox.podlink import PodConnector
+from toolcall_operator.api.spiceboxsession import SpiceboxSession
+from toolcall_operator.api.toolcallstatus import Dispatch
 from toolcall_operator.core.pod.pods import PodView
 from toolcall_operator.core.reasons import Reason
 
@@ -58,6 +62,9 @@ class Execs(FakeClient):
         if isinstance(self._result, errors.OperatorError):
             raise self._result
         return Silent(self._result)
+
+
+CLAIM = Dispatch(pod_name="pod", pod_uid="pod-1", boot_id="boot-1", operator="an earlier one", epoch=0, at=examples.NOW)
 
 
 def line(client: Execs) -> Line:
@@ -125,3 +132,40 @@ async def test_a_pod_of_which_nothing_can_be_learned_is_out_of_reach() -> None:
 
     with pytest.raises(errors.Unavailable, match=r"^cannot exec$"):
         await line(client).connect()
+
+
+def in_space() -> SpiceboxSession:
+    session = examples.session()
+    return session.model_copy(update={"metadata": session.metadata.model_copy(update={"namespace": "space"})})
+
+
+async def test_a_claimed_pod_is_the_one_that_the_claim_names() -> None:
+    client = Execs(manifest(), "")
+
+    assert (await podlink.claimed(client, in_space(), CLAIM)).uid == "pod-1"
+
+
+@pytest.mark.parametrize(
+    ("pod", "reason"),
+    (
+        pytest.param(None, Reason.SANDBOX_GONE, id="gone"),
+        pytest.param(manifest(uid="pod-2"), Reason.SANDBOX_GONE, id="another of its name"),
+        pytest.param(manifest(phase="Failed", **TERMINATED), Reason.SANDBOX_OOM_KILLED, id="ended"),
+    ),
+)
+async def test_a_claimed_pod_that_is_no_more_is_told_as_what_became_of_it(
+    pod: Mapping[str, Any] | None, reason: Reason
+) -> None:
+    with pytest.raises(errors.SandboxLost) as lost:
+        await podlink.claimed(Execs(pod, ""), in_space(), CLAIM)
+
+    assert lost.value.reason is reason
+
+
+@pytest.mark.parametrize("trouble", (errors.Unavailable("no answer"), errors.Rejected("no right to")))
+async def test_a_claimed_pod_that_cannot_be_asked_for_may_be_there(trouble: errors.OperatorError) -> None:
+    client = Execs(manifest(), "")
+    client.troubles.append(trouble)
+
+    with pytest.raises(errors.Unavailable, match=str(trouble)):
+        await podlink.claimed(client, in_space(), CLAIM)

@@ -17,6 +17,8 @@ from toolcall_operator import errors
 from toolcall_operator.adapters.sandbox import pods
 from toolcall_operator.adapters.sandbox.line import Patience
 from toolcall_operator.adapters.sandbox.pods import PodSandboxes
+from toolcall_operator.api.spiceboxsession import SpiceboxSession
+from toolcall_operator.api.toolcallstatus import Dispatch
 from toolcall_operator.core.outcomes import ExecRequest
 from toolcall_operator.core.pod.pods import Container, PodView
 from toolcall_operator.core.reasons import Reason
@@ -26,6 +28,9 @@ OPERATOR_KEY = b"o" * 32
 SESSION, CLASS = examples.session(), examples.session_class()
 RUNNING = PodView("default", "work-pod", "pod-1", "session-1", "Running", sandbox=Container("sandbox", is_running=True))
 KILLED = replace(RUNNING, phase="Failed", sandbox=Container("sandbox", ended=True, reason="OOMKilled", exit_code=137))
+CLAIM = Dispatch(
+    pod_name=RUNNING.name, pod_uid=RUNNING.uid, boot_id="boot-1", operator="an earlier one", epoch=0, at=examples.NOW
+)
 PATIENCE = Patience(
     ping=60, request=0.2, opening=0.3, mending=0.1, retention=0.2, first_pause=0.0001, longest_pause=0.001
 )
@@ -42,6 +47,8 @@ class Cluster:
     supervisor: FakeSupervisor
     pod: PodView | None = RUNNING
     epoch: int = 1
+    claimed: PodView | errors.OperatorError = RUNNING
+    asked: list[Dispatch] = field(default_factory=list)
     sandboxes: PodSandboxes = field(init=False)
 
     def connect_with(self, idle_seconds: float) -> None:
@@ -50,9 +57,17 @@ class Cluster:
             lambda _: self.pod,
             OPERATOR_KEY,
             lambda: self.epoch,
+            claimed=self.look,
             patience=PATIENCE,
             idle_seconds=idle_seconds,
         )
+
+    async def look(self, _session: SpiceboxSession, claim: Dispatch) -> PodView:
+        """What the API server says of a claimed pod."""
+        self.asked.append(claim)
+        if isinstance(self.claimed, errors.OperatorError):
+            raise self.claimed
+        return self.claimed
 
     @property
     def open_connections(self) -> int:
@@ -165,6 +180,50 @@ class TestOpening:
         await asyncio.sleep(0.01)
 
         assert (len(cluster.supervisor.connections), cluster.open_connections) == (2, 1)
+
+
+class TestClaims:
+    """A call that was given to a pod is answered for by that pod alone."""
+
+    async def test_it_is_reached_although_it_ends_and_another_is_newer(self, cluster: Cluster) -> None:
+        cluster.supervisor.plan = lambda _: FakeCall(b"said", code=7)
+        cluster.pod = replace(RUNNING, name="work-pod-1", uid="pod-2")
+        cluster.claimed = replace(RUNNING, deleting=True)
+
+        async with cluster.sandboxes.open(SESSION, CLASS, claim=CLAIM) as sandbox, sandbox.start(call()) as execution:
+            assert await anext(execution.stdout) == b"said"
+            assert (await execution.result()).code == 7
+            await cluster.sandboxes.leave("pod-2")
+            assert cluster.open_connections == 1
+
+    @pytest.mark.parametrize("newer", (None, replace(RUNNING, uid="pod-2")), ids=("with none", "with another"))
+    async def test_when_it_is_gone_it_is_lost_and_no_other_is_asked(
+        self, cluster: Cluster, newer: PodView | None
+    ) -> None:
+        cluster.pod = newer
+        cluster.claimed = errors.SandboxLost(Reason.SANDBOX_GONE, "gone")
+
+        with pytest.raises(errors.SandboxLost) as lost:
+            async with cluster.sandboxes.open(SESSION, CLASS, claim=CLAIM):
+                pass
+
+        assert (lost.value.reason, cluster.supervisor.connections) == (Reason.SANDBOX_GONE, [])
+
+    async def test_it_is_not_asked_for_while_there_is_a_line_to_it(self, cluster: Cluster) -> None:
+        await cluster.sandboxes.greet(RUNNING, SESSION)
+
+        async with cluster.sandboxes.open(SESSION, CLASS, claim=CLAIM) as sandbox:
+            await sandbox.calls()
+
+        assert (cluster.asked, len(cluster.supervisor.connections)) == ([], 1)
+
+    async def test_a_claim_that_names_no_pod_is_answered_for_by_the_newest(self, cluster: Cluster) -> None:
+        unnamed = CLAIM.model_copy(update={"pod_name": None, "pod_uid": None})
+
+        async with cluster.sandboxes.open(SESSION, CLASS, claim=unnamed) as sandbox:
+            await sandbox.calls()
+
+        assert cluster.asked == []
 
 
 class TestRest:

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.fakes.supervisor import IDENTITY, KEY, Break, FakeCall, FakeSupervisor
+from tests.fakes.supervisor import IDENTITY, KEY, Break, FakeCall, FakeConnection, FakeSupervisor
 from toolcall_operator import errors, ports
 from toolcall_operator.adapters.sandbox import frames, output
 from toolcall_operator.adapters.sandbox.connection import WINDOW
@@ -200,6 +200,31 @@ class TestLoss:
                 await execution.result()
 
         assert (half, lost.value.reason) == (b"half", Reason.TRANSPORT_LOST)
+
+    async def test_a_start_that_is_never_answered_is_lost_long_after_its_deadline_and_not_made_again(
+        self, supervisor: FakeSupervisor, sandbox: SupervisedSandbox, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(FakeConnection, "_start", lambda *_: None)
+
+        with pytest.raises(errors.SandboxLost) as lost:
+            await run(sandbox, call())
+
+        kinds = [message["type"] for message in supervisor.received]
+        assert (lost.value.reason, kinds.count("start"), kinds[-1]) == (Reason.TRANSPORT_LOST, 1, "detach")
+
+    async def test_what_is_told_of_a_call_that_was_given_up_takes_no_other_call_with_it(
+        self, supervisor: FakeSupervisor, sandbox: SupervisedSandbox
+    ) -> None:
+        supervisor.plan = lambda _: FakeCall(STDOUT, over=False)
+        async with sandbox.start(call()) as execution:
+            await gathered(execution.stdout)
+            supervisor.calls["call"].stderr = STDERR
+            supervisor.finish("call")
+            with pytest.raises(errors.SandboxLost):
+                await execution.result()
+            await sandbox.calls()
+
+        assert len(supervisor.connections) == 1
 
     async def test_a_start_that_was_never_sent_is_unavailable(
         self, supervisor: FakeSupervisor, sandbox: SupervisedSandbox

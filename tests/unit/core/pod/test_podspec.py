@@ -134,6 +134,23 @@ def test_the_supervisor_is_told_what_it_cannot_find_out() -> None:
     assert flags(manifest, "--blocked") == ["10.0.0.1:443", "[fd00::1]:443"]
 
 
+@pytest.mark.parametrize(
+    ("memory", "allowed", "told"),
+    (
+        pytest.param("1Gi", 1024, 1024, id="as many as the kubelet allows, with much memory"),
+        pytest.param("64Mi", 1024, 256, id="one for each 256 KiB, with little"),
+        pytest.param("8Mi", 1024, 128, id="never so few that calls have no room"),
+        pytest.param("8Mi", 100, 100, id="and never more than the kubelet allows"),
+    ),
+)
+def test_processes_and_threads_are_as_many_as_fit_into_the_memory(memory: str, allowed: int, told: int) -> None:
+    resources = {**examples.RESOURCES, "memory": memory}
+
+    manifest = pod(settings=SandboxSettings("s", "d", tasks=allowed), resources=resources)
+
+    assert flags(manifest, "--tasks") == [str(told)]
+
+
 def test_where_no_network_is_enforced_no_address_has_to_be_blocked() -> None:
     assert flags(pod(settings=SandboxSettings("s", "d", enforce_network=False)), "--blocked") == []
 

@@ -11,6 +11,7 @@ from tests.unit.core.examples import NOW
 from toolcall_operator.api.spiceboxsession import FINALIZER, SpiceboxSession, SpiceboxSessionStatus
 from toolcall_operator.core.pod.pods import Container, PodView
 from toolcall_operator.core.session import status as sessionstatus
+from toolcall_operator.core.session.actions import MakePolicy
 from toolcall_operator.core.session.known import Greeted, Greeting, Known
 from toolcall_operator.core.session.view import SessionView
 
@@ -73,7 +74,12 @@ def bound(**changes: Any) -> SessionView:  # noqa: ANN401 (fields of a view)
 def ready(**changes: Any) -> SessionView:  # noqa: ANN401 (fields of a view)
     """A session whose sandbox is ready, and which has no chores."""
     status = sessionstatus.greeted(bound().session, pod(), GREETING, AGO)
-    known = Known(since=AGO, greeted={"uid-0": Greeted(GREETING, AGO)}, reclaimed=frozenset({"uid-0"}))
+    known = Known(
+        since=AGO,
+        greeted={"uid-0": Greeted(GREETING, AGO)},
+        reclaimed=frozenset({"uid-0"}),
+        done={MakePolicy("work-pod"): NOW},
+    )
     return fresh(**{"session": session(status), "pods": (pod(),), "known": known, **changes})
 
 

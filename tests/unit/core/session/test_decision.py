@@ -36,6 +36,7 @@ from toolcall_operator.core.session.actions import (
     StopCalls,
 )
 from toolcall_operator.core.session.activity import Activity
+from toolcall_operator.core.session.chores import POLICY_PAUSE
 from toolcall_operator.core.session.known import Absent, Greeted, Labels
 from toolcall_operator.core.session.status import SessionReason
 from toolcall_operator.core.session.trouble import Kind
@@ -93,6 +94,19 @@ def mended(view: SessionView) -> SessionView:
     return replace(unread(view), unread="")
 
 
+def tried(view: SessionView, action: Action) -> SessionView:
+    """A session for which this was just done in vain."""
+    return replace(view, known=view.known.failed(action, Kind.RETRYING, "away", NOW))
+
+
+def told_open(view: SessionView) -> SessionView:
+    """A session whose supervisor has just said that its network is open, as its status tells."""
+    unsafe = replace(GREETING, network="Open")
+    status = sessionstatus.greeted(view.session, pod(), unsafe, NOW)
+    shown = replace(view, session=view.session.model_copy(update={"status": status}))
+    return known(shown, greeted={"uid-0": Greeted(unsafe, NOW)})
+
+
 TABLE: tuple[tuple[str, SessionView, Action], ...] = (
     ("a session that cannot be read rests, when that is shown", unread(fresh(session=session(held=False))), Rest()),
     ("so does one that has a sandbox, whose time is never over", unread(ready()), Rest()),
@@ -133,7 +147,28 @@ TABLE: tuple[tuple[str, SessionView, Action], ...] = (
     ("a pod that is not there yet for a good reason is waited for", bound(pods=(pending(),)), Rest(IDLE)),
     ("a pod that runs is greeted", bound(pods=(pod(),)), Greet("uid-0")),
     ("while it is greeted, nothing else is done", bound(pods=(pod(),), errand=Greet("uid-0")), Rest(IDLE)),
-    ("a session that is ready rests until it is idle", ready(), Rest(IDLE)),
+    ("a session that is ready rests until its policy is made again", ready(), Rest(NOW + POLICY_PAUSE)),
+    (
+        "or until it is idle, if that is sooner",
+        ready(session=session(ready().status, idleTTL="5m30s")),
+        Rest(NOW + timedelta(seconds=30)),
+    ),
+    (
+        "its policy is made again",
+        known(ready(), done={MakePolicy("work-pod"): NOW - POLICY_PAUSE}),
+        MakePolicy("work-pod"),
+    ),
+    ("so it is by a process that has never made it", known(ready(), done={}), MakePolicy("work-pod")),
+    (
+        "by one that cannot reach the API server, after a pause",
+        tried(known(ready(), done={}), MakePolicy("work-pod")),
+        Rest(NOW + timedelta(milliseconds=250)),
+    ),
+    (
+        "it is made again while the supervisor sees an open network",
+        told_open(known(ready(), done={MakePolicy("work-pod"): NOW - POLICY_PAUSE})),
+        MakePolicy("work-pod"),
+    ),
     ("a sandbox that was greeted has its calls compared", known(ready(), reclaimed=frozenset()), Reclaim("uid-0")),
     ("a busy pod is protected", ready(activity=Activity(in_flight=1)), Protect("uid-0", busy=True)),
     ("another pod than the one that was greeted is greeted, too", ready(pods=(ended(0), pod(1))), Greet("uid-1")),

@@ -8,24 +8,23 @@ import stamina
 
 from toolcall_operator.adapters.cluster.client import Client
 from toolcall_operator.adapters.cluster.memory.caches import Caches
-from toolcall_operator.adapters.cluster.memory.watched import CALLS, WATCHED, Watched
+from toolcall_operator.adapters.cluster.memory.watched import WATCHED, Watched
 from toolcall_operator.errors import Unavailable
 
 _PATIENCE_SECONDS = 60.0
 
 
 async def fill(client: Client, caches: Caches, namespaces: Sequence[str] = ()) -> None:
-    """Have the caches hold the classes, sessions and pods of now.
+    """Have the caches hold the calls that have not ended, and the classes, sessions and pods of now.
 
-    A session whose pod the watch has not told of yet would seem to have lost it, and be given another. Calls are left
-    to the watch: nothing is done because one is absent.
+    A session whose pod the watch has not told of yet would seem to have lost it, and be given another; one that ends
+    would seem to have no calls, and its pod be deleted with those that run in it.
 
     Raises:
         Unavailable: the cluster could not be read.
     """
     for watched in WATCHED:
-        if watched is not CALLS:
-            await _listed(client, caches, watched, namespaces)
+        await _listed(client, caches, watched, namespaces)
 
 
 @stamina.retry(on=Unavailable, attempts=None, timeout=_PATIENCE_SECONDS, wait_max=5.0)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from toolcall_operator.adapters.cluster import finalizers
 from toolcall_operator.adapters.cluster.client import Client, Selection
@@ -131,18 +130,9 @@ async def release_ended(client: Client, namespaces: Sequence[str] = ()) -> int:
     released = 0
     for address in addresses:
         for item in await client.list(address, _ENDED):
-            if FINALIZER in _finalizers(item):
-                await finalizers.release(client, _holdable(item))
+            identity = Identity.of(item)
+            held = Holdable.of(TOOLCALLS.named(identity.name, identity.namespace), item, FINALIZER)
+            if FINALIZER in held.finalizers:
+                await finalizers.release(client, held)
                 released += 1
     return released
-
-
-def _holdable(item: Manifest) -> Holdable:
-    identity = Identity.of(item)
-    address = TOOLCALLS.named(identity.name, identity.namespace)
-    return Holdable(address, identity.uid, _finalizers(item), FINALIZER)
-
-
-def _finalizers(item: Manifest) -> tuple[str, ...]:
-    metadata: Mapping[str, Any] = item.get("metadata") or {}
-    return tuple(metadata.get("finalizers") or ())

@@ -25,17 +25,18 @@ def client() -> FakeClient:
 
 
 @pytest.mark.parametrize("namespaces", ((), (NAMESPACE,)))
-async def test_sessions_classes_and_pods_are_there_and_calls_are_left_to_the_watch(
+async def test_sessions_classes_pods_and_the_calls_that_have_not_ended_are_there(
     client: FakeClient, namespaces: tuple[str, ...]
 ) -> None:
     caches = Caches()
+    client.put(TOOLCALLS, manifests.call("ended", status={"finished": True}))
 
     await filling.fill(client, caches, namespaces)
 
     (session,) = caches.sessions.values()
     assert [pod.session_uid for pod in caches.pods_of(session.metadata.uid)] == [session.metadata.uid]
     assert len(caches.classes) == 1
-    assert not caches.calls
+    assert [call.metadata.name for call in caches.calls.values()] == ["one"]
 
 
 async def test_a_cluster_that_is_away_for_a_moment_is_asked_again(client: FakeClient) -> None:

@@ -92,7 +92,7 @@ def test_every_change_is_a_line_and_the_objects_are_those_of_the_cluster(team: K
 
     (item,) = json.loads(stdout)["items"]
     assert run.returncode == 0, stderr
-    assert f"{team.namespace}/one  sh  Succeeded/ProcessExited  exit 0  2.00s  done …" in stderr
+    assert f"{team.namespace}/one  sh  Succeeded/ProcessExited  exit 0  2s  done …" in stderr
     assert item == team.get("toolcall", "one")
 
 

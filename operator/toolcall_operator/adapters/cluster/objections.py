@@ -64,4 +64,8 @@ def _objection(path: str, message: str) -> Objection:
     """A cause in words that follow its path, without the value that it is about."""
     if conflict := _CONFLICT.match(message):
         return Objection(path, f"was set by {errors.foreign(conflict[1])} to something else")
-    return Objection(path, errors.foreign(_VALUE.sub("", message).removeprefix(f"{path} in body ")))
+    said = _VALUE.sub("", message).removeprefix(f"{path} in body ")
+    first, _, rest = said.partition(" ")
+    if first.startswith(f"{path}."):  # a rule about several fields names the one it means
+        return Objection(errors.foreign(first), errors.foreign(rest))
+    return Objection(path, errors.foreign(said))

@@ -27,6 +27,11 @@ CASES = {
         body("it is invalid", ("spec.args", "Invalid value: args cannot be changed: it is settled")),
         ["spec.args args cannot be changed: it is settled"],
     ),
+    "a rule of the kind about several fields, which names the one it means": (
+        422,
+        body("it is invalid", ("spec", "Invalid value: spec.args cannot be changed: it is settled")),
+        ["spec.args cannot be changed: it is settled"],
+    ),
     "several fields, and a rule that was not checked": (
         422,
         body(

@@ -14,6 +14,8 @@ No text here holds a secret or unbounded foreign text.
 
 from __future__ import annotations
 
+import traceback
+
 FOREIGN_TEXT_LIMIT = 256
 
 
@@ -50,6 +52,16 @@ class SandboxLost(OperatorError):
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
         self.reason = reason
+
+
+def sayable(error: BaseException) -> str:
+    """What may be said of an error: its text if it is one of ours, else its kind alone: a text can hold anything."""
+    return str(error) if isinstance(error, OperatorError) else type(error).__name__
+
+
+def place(bug: BaseException) -> str:
+    """Where a bug is, line by line, without its text."""
+    return "".join(traceback.format_tb(bug.__traceback__))
 
 
 def foreign(text: str) -> str:

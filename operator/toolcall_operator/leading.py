@@ -34,7 +34,7 @@ from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.core.pod import pods as podstates
 from toolcall_operator.core.pod.pods import PodPhase, PodView
-from toolcall_operator.core.pod.podspec import INTERNAL_RANGES, SandboxSettings
+from toolcall_operator.core.pod.podspec import INTERNAL_RANGES, METADATA_SERVICE, SandboxSettings
 from toolcall_operator.core.unread import Unread
 from toolcall_operator.dispatcher import Dispatcher
 from toolcall_operator.ports import Ports
@@ -46,9 +46,6 @@ from toolcall_operator.slots import Limits, Slots
 log = logging.getLogger(__name__)
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
-
-METADATA_SERVICE = "169.254.169.254:80"
-"""Where clouds tell machines who they are, and hand them keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +129,7 @@ class Leader:
 
     def pod(self, pod: PodView, *, gone: bool) -> None:
         """Have the calls in it end when it has."""
-        self.sandboxes.pod_changed(pod, gone)
+        self.sandboxes.pod_changed(pod, gone=gone)
 
     @stamina.retry(on=errors.Unavailable, attempts=None, timeout=60.0, wait_max=10.0)
     async def _ended(self, unread: Unread) -> None:
@@ -161,8 +158,7 @@ class Background:
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()):
-            told = str(error) if isinstance(error, errors.OperatorError) else type(error).__name__
-            log.error("work in the background ended: %s", told)
+            log.error("work in the background ended: %s", errors.sayable(error))
 
 
 @asynccontextmanager

@@ -13,6 +13,7 @@ import uvloop
 
 from toolcall_operator import bootstrap, errors
 from toolcall_operator.adapters.cluster import config
+from toolcall_operator.adapters.cluster import lease as leases
 from toolcall_operator.adapters.cluster.client import Client
 from toolcall_operator.adapters.cluster.config import Source
 from toolcall_operator.adapters.cluster.lease import Lease
@@ -26,7 +27,6 @@ log = logging.getLogger(__name__)
 STOPPED, UNFIT = 0, 1
 """Exit codes: told to end; of no more use, to be started anew."""
 
-LEASE = "toolcall-operator"
 _FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
@@ -75,9 +75,7 @@ async def first_of(ended: Coroutine[None, None, object], *work: Coroutine[None, 
         await asyncio.wait({ending, *working}, return_when=asyncio.FIRST_COMPLETED)
         for task in working:
             if task.done() and not task.cancelled() and (error := task.exception()):
-                log.error(
-                    "cannot go on: %s", error if isinstance(error, errors.OperatorError) else type(error).__name__
-                )
+                log.error("cannot go on: %s", errors.sayable(error))
         return STOPPED if ending.done() else UNFIT
     finally:
         ending.cancel()
@@ -94,7 +92,7 @@ async def lead(site: Site) -> None:
     # Renewals go by connections of their own: they must wait behind nothing.
     async with aclosing(await Client.open(source(site.settings))) as client:
         while True:
-            await term(site, Lease(client, site.namespace, LEASE, site.identity))
+            await term(site, Lease(client, site.namespace, leases.NAME, site.identity))
             log.warning("the lead was lost: calls that run go on, and this process waits for the lead again")
 
 

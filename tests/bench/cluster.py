@@ -18,11 +18,11 @@ from toolcall_operator.adapters.cluster import operatorkey
 from toolcall_operator.adapters.cluster.resources import PODS, TOOLCALLS
 from toolcall_operator.adapters.sandbox.line import Patience
 from toolcall_operator.adapters.sandbox.link import Identity
-from toolcall_operator.adapters.sandbox.podlink import CONTAINER, PodConnector
+from toolcall_operator.adapters.sandbox.podlink import PodConnector
 from toolcall_operator.adapters.sandbox.pods import channel_key
 from toolcall_operator.adapters.sandbox.sandbox import SupervisedSandbox
 from toolcall_operator.core.outcomes import ExecRequest
-from toolcall_operator.core.pod.pods import PodView
+from toolcall_operator.core.pod.pods import SANDBOX, PodView
 
 IDLE_CALLS, CROWD, IN_FLIGHT = 60, 600, 64
 FINISHED_CALLS, FEW_FINISHED, CHANNELS = 5000, 1000, 50
@@ -51,7 +51,7 @@ async def idle(site: Site) -> list[Measured]:
         await site.create(name)
         calls.append(await site.finished(name) - began)
         began = loop.time()
-        stream = await site.client.exec(pod, CONTAINER, ("true",))
+        stream = await site.client.exec(pod, SANDBOX, ("true",))
         while await stream.read(1 << 16):
             pass
         execs.append(loop.time() - began)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,7 +11,7 @@ from tests.contract import programs as built_programs
 from tests.kubectl import Kubectl
 
 if TYPE_CHECKING:
-    from tests.contract.pod import Images
+    from tests.contract.pod import Images, Shared
 
 pytest.register_assert_rewrite("tests.contract.sandbox", "tests.contract.reattach", "tests.contract.harness")
 
@@ -33,3 +34,13 @@ def restricted(kubectl: Kubectl) -> Kubectl:
     """A namespace in which the API server refuses every pod that Kubernetes does not call restricted."""
     kubectl("label", "namespace", kubectl.namespace, "pod-security.kubernetes.io/enforce=restricted")
     return kubectl
+
+
+@pytest.fixture(scope="module")
+def shared(restricted: Kubectl, images: Images) -> Iterator[Shared]:
+    """A pod that the tests of a module share, made when one asks for it."""
+    from tests.contract import pod  # noqa: PLC0415 - see `images`
+
+    made = pod.Shared(restricted, pod.Recipe(images.supervisor, images.tool))
+    yield made
+    made.discard()

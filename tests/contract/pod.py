@@ -225,6 +225,10 @@ class ClusterConnector(PodConnector):
         return await super().connect()
 
 
+INSIDE: Mapping[str, Any] = {"tool": TOOL, "workspace": pods.WORKSPACE, "work": pods.WORK, "spool": pods.SPOOL}
+"""Where things are in a pod, as a harness tells it."""
+
+
 @dataclass
 class ClusterHarness(PodHarness):
     """A harness that asks the cluster: what it does in the pod, an exec does."""
@@ -259,14 +263,5 @@ async def connected(pod: ClusterPod) -> AsyncIterator[ClusterHarness]:
     """A connection to a pod, which stays."""
     connector = ClusterConnector(pod)
     sandbox = await pods.opened(connector, pods.OURS)
-    yield ClusterHarness(
-        sandbox=sandbox,
-        tool=TOOL,
-        workspace=pods.WORKSPACE,
-        work=pods.WORK,
-        spool=pods.SPOOL,
-        pod=pod,
-        connector=connector,
-        cluster_pod=pod,
-    )
+    yield ClusterHarness(sandbox=sandbox, pod=pod, connector=connector, cluster_pod=pod, **INSIDE)
     await sandbox.close()

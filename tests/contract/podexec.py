@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from tests.contract import cutting, pods
 from tests.contract.cutting import Relay
-from tests.contract.pod import TOOL, ClusterHarness, ClusterPod
+from tests.contract.pod import INSIDE, ClusterHarness, ClusterPod
 from tests.contract.pods import PodConnector as SuiteConnector
 from tests.contract.pods import watched
 from toolcall_operator.adapters.cluster import config
@@ -61,15 +61,6 @@ async def connected(pod: ClusterPod) -> AsyncIterator[ExecHarness]:
         connector = ExecConnector(pod, client, relay)
         sandbox = await pods.opened(connector, pods.OURS)
         yield ExecHarness(
-            sandbox=sandbox,
-            tool=TOOL,
-            workspace=pods.WORKSPACE,
-            work=pods.WORK,
-            spool=pods.SPOOL,
-            pod=pod,
-            connector=connector,
-            cluster_pod=pod,
-            client=client,
-            relay=relay,
+            sandbox=sandbox, pod=pod, connector=connector, cluster_pod=pod, client=client, relay=relay, **INSIDE
         )
         await sandbox.close()

@@ -5,17 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Iterator
-from typing import ClassVar
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
 
 import pytest
 
 from tests.contract import attacks, harness, pod
 from tests.contract.attacks import ATTACKS, POD, REFUSED, Attack
 from tests.contract.harness import MEMORY, Limits
-from tests.contract.pod import ClusterHarness, Images, Recipe, Shared
-from tests.contract.reattach import ReattachSuite
-from tests.contract.sandbox import SandboxSuite
+from tests.contract.pod import ClusterHarness, ClusterPod, Images, Recipe, Shared
+from tests.contract.podsuite import PodSuite
 from tests.kubectl import Kubectl
 from toolcall_operator import errors
 from toolcall_operator.core.outcomes import Cause
@@ -24,36 +23,9 @@ from toolcall_operator.core.reasons import Reason
 pytestmark = pytest.mark.cluster
 
 
-@pytest.fixture(scope="module")
-def shared(restricted: Kubectl, images: Images) -> Iterator[Shared]:
-    made = Shared(restricted, Recipe(images.supervisor, images.tool))
-    yield made
-    made.discard()
-
-
-class TestPodSandbox(SandboxSuite, ReattachSuite):
-    DIFFERENCES: ClassVar = {
-        "test_a_relative_command_is_found_on_the_path": "an image with no program but the test tool has no printf",
-        "test_a_process_sees_nothing_of_our_environment": "a container is given HOSTNAME by its runtime",
-    }
-    SPOILING: ClassVar = {
-        "test_the_sandbox_knows_every_call_and_its_state": "it counts the calls of its sandbox",
-        "test_an_older_leader_can_change_nothing_and_still_see": "it leaves a newer leader behind",
-        "test_a_sandbox_that_restarted_says_so_and_starts_nothing": "it ends the sandbox",
-        "test_a_sandbox_that_is_told_to_end_says_why_its_calls_ended": "it ends the sandbox",
-    }
-
-    @pytest.fixture
-    async def box(self, shared: Shared, request: pytest.FixtureRequest) -> AsyncIterator[ClusterHarness]:
-        spoils = request.node.originalname in self.SPOILING
-        if spoils:
-            shared.discard()
-        try:
-            async with pod.connected(shared.pod()) as box:
-                yield box
-        finally:
-            if spoils:
-                shared.discard()
+class TestPodSandbox(PodSuite):
+    def connected(self, to: ClusterPod) -> AbstractAsyncContextManager[ClusterHarness]:
+        return pod.connected(to)
 
     async def test_a_command_is_found_on_the_path_of_the_image(self, box: ClusterHarness) -> None:
         ran = await harness.run(box.sandbox, harness.request("tool", "echo", "found"))

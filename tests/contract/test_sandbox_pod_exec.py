@@ -7,11 +7,10 @@ import json
 import os
 import statistics
 import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar
 
 import pytest
 
@@ -19,8 +18,7 @@ from tests.contract import harness, podexec, pods
 from tests.contract.harness import Limits
 from tests.contract.pod import TOOL, ClusterPod, Images, Recipe, Shared
 from tests.contract.podexec import ExecHarness
-from tests.contract.reattach import ReattachSuite
-from tests.contract.sandbox import SandboxSuite
+from tests.contract.podsuite import PodSuite
 from tests.kubectl import Kubectl
 from toolcall_operator import errors, ports
 from toolcall_operator.adapters.cluster import config
@@ -37,36 +35,9 @@ from toolcall_operator.core.reasons import Reason
 pytestmark = pytest.mark.cluster
 
 
-@pytest.fixture(scope="module")
-def shared(restricted: Kubectl, images: Images) -> Iterator[Shared]:
-    made = Shared(restricted, Recipe(images.supervisor, images.tool))
-    yield made
-    made.discard()
-
-
-class TestPodOverExec(SandboxSuite, ReattachSuite):
-    DIFFERENCES: ClassVar = {
-        "test_a_relative_command_is_found_on_the_path": "an image with no program but the test tool has no printf",
-        "test_a_process_sees_nothing_of_our_environment": "a container is given HOSTNAME by its runtime",
-    }
-    SPOILING: ClassVar = {
-        "test_the_sandbox_knows_every_call_and_its_state": "it counts the calls of its sandbox",
-        "test_an_older_leader_can_change_nothing_and_still_see": "it leaves a newer leader behind",
-        "test_a_sandbox_that_restarted_says_so_and_starts_nothing": "it ends the sandbox",
-        "test_a_sandbox_that_is_told_to_end_says_why_its_calls_ended": "it ends the sandbox",
-    }
-
-    @pytest.fixture
-    async def box(self, shared: Shared, request: pytest.FixtureRequest) -> AsyncIterator[ExecHarness]:
-        spoils = request.node.originalname in self.SPOILING
-        if spoils:
-            shared.discard()
-        try:
-            async with podexec.connected(shared.pod()) as box:
-                yield box
-        finally:
-            if spoils:
-                shared.discard()
+class TestPodOverExec(PodSuite):
+    def connected(self, to: ClusterPod) -> AbstractAsyncContextManager[ExecHarness]:
+        return podexec.connected(to)
 
 
 @pytest.fixture

@@ -26,7 +26,6 @@ from toolcall_operator.adapters.cluster.memory.caches import Caches
 from toolcall_operator.adapters.cluster.memory.departures import Departures
 from toolcall_operator.adapters.cluster.memory.resync import Resync
 from toolcall_operator.adapters.cluster.memory.shelf import Identity
-from toolcall_operator.adapters.cluster.memory.watched import SESSION_LABEL
 from toolcall_operator.adapters.cluster.objects import KubernetesObjects
 from toolcall_operator.adapters.cluster.resources import PODS, SESSIONS, TOOLCALLS
 from toolcall_operator.api.base import API_VERSION
@@ -35,6 +34,7 @@ from toolcall_operator.api.toolcallstatus import Dispatch, ToolCallStatus
 from toolcall_operator.core import status
 from toolcall_operator.core.outcomes import Refused
 from toolcall_operator.core.pod.pods import PodView
+from toolcall_operator.core.pod.podspec import SESSION_LABEL
 from toolcall_operator.core.reasons import Reason
 from toolcall_operator.errors import Gone, OperatorError, Superseded
 from toolcall_operator.handlers import Intake

@@ -16,6 +16,7 @@ import stamina.instrumentation
 
 from tests.fakes.apiserver import FakeClient
 from toolcall_operator import bootstrap, errors, operating
+from toolcall_operator.adapters.cluster import lease as leases
 from toolcall_operator.adapters.cluster.client import Client
 from toolcall_operator.adapters.cluster.lease import Lease
 from toolcall_operator.leading import Site
@@ -33,7 +34,7 @@ class Place:
 
     def lease(self) -> Lease:
         """One term more."""
-        return Lease(self.client, "ours", operating.LEASE, "me")
+        return Lease(self.client, "ours", leases.NAME, "me")
 
     def led(self, lose: Callable[[], object], trouble: errors.OperatorError | None = None) -> Led:
         """Leads until `lose` has been called, or is met by a trouble."""

@@ -75,6 +75,11 @@ class OwnerReference(Model):
     uid: StrictStr = ""
     controller: StrictBool = False
 
+    @property
+    def is_agent_session(self) -> bool:
+        """Whether it is an AgentSession of our group, of any version."""
+        return self.kind == "AgentSession" and self.api_version.split("/")[0] == GROUP
+
 
 class ObjectMeta(Model):
     """The metadata that this project reads; Kubernetes has more, which is passed over."""

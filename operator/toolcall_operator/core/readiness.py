@@ -41,9 +41,7 @@ def call_belongs_to_session(call: ToolCall, world: World) -> Iterator[Objection]
     if world.session is None:
         return
     label = world.session.metadata.labels.get(AGENT_SESSION_LABEL)
-    owners = [
-        owner.name for owner in call.metadata.owner_references if _is_agent_session(owner.kind, owner.api_version)
-    ]
+    owners = [owner.name for owner in call.metadata.owner_references if owner.is_agent_session]
     if label is not None and (not label or label not in owners):
         session = f"SpiceboxSession {world.session.metadata.name}"
         owned = f"is owned by AgentSession {', '.join(owners)}" if owners else "has no such owner"
@@ -72,7 +70,3 @@ def _progress(session: SpiceboxSession) -> str:
     found = session.status.conditions if session.status else ()
     told = conditions.find(found, "Progressing") or conditions.find(found, "Ready")
     return f": {told.message}" if told and told.message else ""
-
-
-def _is_agent_session(kind: str, api_version: str) -> bool:
-    return kind == "AgentSession" and api_version.split("/", maxsplit=1)[0] == GROUP

@@ -24,9 +24,10 @@ FIRST_PAUSE = 0.1
 """Seconds between the first attempt and the second; those that follow come at growing intervals."""
 
 
-def fault(record: Record, message: str, claimed: Reason = Reason.RECONCILE_FAILED) -> Refused | Lost:
-    """The end of a call that a lasting fault of ours kept from running; of a `claimed` one more may be known."""
-    return Lost(claimed, message) if status.is_claimed(record.call) else Refused(Reason.RECONCILE_FAILED, message)
+def fault(record: Record, message: str) -> Refused | Lost:
+    """The end of a call that a lasting fault of ours kept from running."""
+    end = Lost if status.is_claimed(record.call) else Refused
+    return end(Reason.RECONCILE_FAILED, message)
 
 
 def budget(record: Record, ports: Ports, grace: timedelta) -> timedelta:
@@ -67,15 +68,19 @@ async def retried(
     def bearable(error: Exception) -> bool:
         return isinstance(error, Unavailable) and time() < until
 
-    with suppress(Unavailable):  # nearly every attempt is the only one, and to prepare for more costs more than it
-        return await shown()
-    await asyncio.sleep(FIRST_PAUSE)
-    return await stamina.retry(on=bearable, attempts=None, timeout=None, wait_max=10.0)(shown)()
+    return await _repeated(shown, bearable, 10.0)
 
 
 async def as_often_as_it_takes(attempt: Callable[[], Awaitable[T]]) -> T:
     """What `attempt` returns, tried again while our side is unavailable."""
-    with suppress(Unavailable):
+    return await _repeated(attempt, lambda error: isinstance(error, Unavailable), 30.0)
+
+
+async def _repeated(
+    attempt: Callable[[], Awaitable[T]], bearable: Callable[[Exception], bool], longest_pause: float
+) -> T:
+    """What `attempt` returns, tried twice, and then again as long as its errors are `bearable`."""
+    with suppress(Unavailable):  # nearly every attempt is the only one, and to prepare for more costs more than it
         return await attempt()
     await asyncio.sleep(FIRST_PAUSE)
-    return await stamina.retry(on=Unavailable, attempts=None, timeout=None, wait_max=30.0)(attempt)()
+    return await stamina.retry(on=bearable, attempts=None, timeout=None, wait_max=longest_pause)(attempt)()

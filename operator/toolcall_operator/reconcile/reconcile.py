@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-import traceback
 from contextlib import AsyncExitStack, suppress
 
+from toolcall_operator import errors
 from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.core import status
 from toolcall_operator.errors import Gone, OperatorError, Superseded
@@ -43,9 +43,8 @@ async def carried_out(record: Record, ports: Ports, stop: Stop) -> None:
     except (Gone, Superseded):
         raise
     except Exception as bug:  # noqa: BLE001 (see above)
-        # Where it is may be logged; its text may not, which can hold anything.
-        where = "".join(traceback.format_tb(bug.__traceback__))
-        log.error("ToolCall %s met a bug: %s\n%s", record.call.metadata.uid, type(bug).__name__, where)  # noqa: TRY400 (see above)
+        where = errors.place(bug)
+        log.error("ToolCall %s met a bug: %s\n%s", record.call.metadata.uid, type(bug).__name__, where)  # noqa: TRY400 (its text can hold anything)
         await settle(record, fault(record, f"internal error: {type(bug).__name__}"), ports)
 
 

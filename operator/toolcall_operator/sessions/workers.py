@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import traceback
 from collections.abc import Awaitable, Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Generic, TypeVar
 
+from toolcall_operator import errors
 from toolcall_operator.core.session.actions import Rest
 from toolcall_operator.sessions.ports import Time
 
@@ -82,6 +82,5 @@ def told(key: Hashable) -> Iterator[None]:
     try:
         yield
     except Exception as bug:  # noqa: BLE001 (see above)
-        # Where it is may be logged; its text may not, which can hold anything.
-        where = "".join(traceback.format_tb(bug.__traceback__))
-        log.error("The worker of %s met a bug: %s\n%s", key, type(bug).__name__, where)  # noqa: TRY400 (see above)
+        where = errors.place(bug)
+        log.error("The worker of %s met a bug: %s\n%s", key, type(bug).__name__, where)  # noqa: TRY400 (its text can hold anything)

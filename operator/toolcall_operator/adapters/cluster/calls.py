@@ -175,13 +175,14 @@ class KubernetesCluster:
         if session is None:
             self._worlds.pop(key, None)
             return self._new_world(None, None, self._caches.unread_sessions.get(key))
+        known, world = self._worlds.get(key, (0, None))
+        if world is not None and known == revision:
+            return world
         frozen = frozen_class(session)
         if frozen is None:
             return self._new_world(session, None, self._caches.unread_classes.get(session.spec.class_))
-        known, world = self._worlds.get(key, (0, None))
-        if world is None or known != revision:
-            world = self._new_world(session, frozen)
-            self._worlds[key] = revision, world
+        world = self._new_world(session, frozen)
+        self._worlds[key] = revision, world
         return world
 
     def _new_world(

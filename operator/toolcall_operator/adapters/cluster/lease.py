@@ -22,6 +22,9 @@ _FIRST_TERM = 1_700_000_000
 _CONFLICTS = 3
 _RELEASE_SECONDS = 2.0
 
+NAME = "toolcall-operator"
+"""Of the Lease for which the operators of one namespace compete."""
+
 
 @dataclass(frozen=True, slots=True)
 class Terms:

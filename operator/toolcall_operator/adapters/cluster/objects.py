@@ -12,6 +12,7 @@ from toolcall_operator.adapters.cluster.events import Events, Subject
 from toolcall_operator.adapters.cluster.finalizers import Holdable
 from toolcall_operator.adapters.cluster.memory.caches import Caches, Key
 from toolcall_operator.adapters.cluster.memory.shelf import Identity, Manifest
+from toolcall_operator.adapters.cluster.memory.watched import ENDED
 from toolcall_operator.adapters.cluster.resources import (
     CLASSES,
     CONFIG_MAPS,
@@ -31,7 +32,6 @@ from toolcall_operator.core.unread import Unread
 from toolcall_operator.errors import Gone, Rejected, Superseded, Unavailable
 
 _MADE = {"Pod": PODS, "NetworkPolicy": NETWORK_POLICIES}
-_ENDED = Selection(fields="status.finished=true", metadata_only=True)
 _ANY = Selection(metadata_only=True)
 
 
@@ -87,7 +87,7 @@ class KubernetesObjects:
         """
         calls = TOOLCALLS.within(namespace)
         # In this order: a call that ends in between counts as one that has not.
-        ended = {Identity.of(item).uid for item in await self._client.list(calls, _ENDED)}
+        ended = {Identity.of(item).uid for item in await self._client.list(calls, ENDED)}
         return {uid: uid in ended for uid in (Identity.of(item).uid for item in await self._client.list(calls, _ANY))}
 
     async def namespace_labels(self, namespace: str) -> Mapping[str, str]:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from toolcall_operator.adapters.cluster import lease, operatorkey
 from toolcall_operator.adapters.cluster.client import Client
 from toolcall_operator.adapters.cluster.resources import (
     ACCESS_REVIEWS,
@@ -49,8 +50,8 @@ _AT_HOME: Sequence[tuple[Resource, str, str]] = ((LEASES, "", "get create update
 _ONLY = {
     DEFINITIONS: tuple(f"{each.plural}.{each.group}" for each in (TOOLCALLS, SESSIONS, CLASSES)),
     SERVICES: ("kubernetes",),
-    SECRETS: ("toolcall-operator-key",),
-    LEASES: ("toolcall-operator",),
+    SECRETS: (operatorkey.NAME,),
+    LEASES: (lease.NAME,),
 }
 _NAMELESS = frozenset({"create", "list"})
 _MOST_TOLD = 12

@@ -9,12 +9,11 @@ from toolcall_operator.adapters.cluster.resources import PODS, Address
 from toolcall_operator.adapters.sandbox.link import Link
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.toolcallstatus import Dispatch
-from toolcall_operator.core.pod import pods
+from toolcall_operator.core.pod import folders, pods
 from toolcall_operator.core.pod.pods import PodView
 from toolcall_operator.core.reasons import Reason
 
-CONTAINER = "sandbox"
-COMMAND = ("/opt/toolcall/supervisor", "connect")
+COMMAND = (f"{folders.SUPERVISOR}/supervisor", "connect")
 
 
 class PodConnector:
@@ -28,7 +27,7 @@ class PodConnector:
     async def connect(self) -> Link:
         """A new exec of `connect`; that it works is not known before the supervisor's hello."""
         try:
-            stream = await self._client.exec(self._address, CONTAINER, COMMAND)
+            stream = await self._client.exec(self._address, pods.SANDBOX, COMMAND)
         except errors.OperatorError as failed:
             raise await self._judged(errors.Unavailable(str(failed))) from failed
 

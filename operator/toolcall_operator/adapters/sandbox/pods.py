@@ -139,7 +139,7 @@ class PodSandboxes:
             del self._standing[pod_uid]
             await self._close(standing)
 
-    def pod_changed(self, pod: PodView, gone: bool) -> None:  # noqa: FBT001 - the port's
+    def pod_changed(self, pod: PodView, *, gone: bool) -> None:
         """A pod was seen: if it has ended, or is gone, its calls end now and for that reason."""
         if standing := self._standing.get(pod.uid):
             standing.fate.see(pod)

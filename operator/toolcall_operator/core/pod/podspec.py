@@ -17,6 +17,9 @@ from toolcall_operator.core.pod.podvolumes import Volume
 
 SESSION_LABEL, CLASS_LABEL = f"{GROUP}/session", f"{GROUP}/class"
 
+METADATA_SERVICE = "169.254.169.254:80"
+"""Where clouds tell machines who they are, and hand them keys."""
+
 INTERNAL_RANGES = (
     "10.0.0.0/8",
     "172.16.0.0/12",
@@ -70,7 +73,7 @@ class SandboxSettings:
     spool_bytes: int = 256 * MiB
     retention: timedelta = timedelta(minutes=10)
     enforce_network: bool = True
-    blocked: tuple[str, ...] = ("169.254.169.254:80",)
+    blocked: tuple[str, ...] = (METADATA_SERVICE,)
     internal_ranges: tuple[str, ...] = INTERNAL_RANGES
     name_servers: tuple[str, ...] = ("169.254.20.10/32",)  # where NodeLocal DNSCache listens on every node
 

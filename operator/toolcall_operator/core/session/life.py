@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from toolcall_operator.api import durations
-from toolcall_operator.api.base import GROUP
 from toolcall_operator.api.spiceboxclass import SessionDefaults
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.core import conditions
+from toolcall_operator.core.session import trouble
 from toolcall_operator.core.session.status import SessionCondition, SessionReason
 from toolcall_operator.core.session.view import SessionView
 
@@ -20,8 +20,7 @@ SETTLING = timedelta(minutes=1)
 LONG_LIFE = timedelta(minutes=10)
 """A sandbox that lived so long did not fail because of how it was made."""
 
-_FIRST_PAUSE, _LONGEST_PAUSE = timedelta(seconds=1), timedelta(seconds=60)
-_MOST_DOUBLINGS = 16
+_PAUSES = timedelta(seconds=1), timedelta(seconds=60)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +46,7 @@ def expiry(view: SessionView) -> Expiry | None:
 
 def is_of_agent_session(session: SpiceboxSession) -> bool:
     """Whether an AgentSession controls the session."""
-    return any(
-        owner.controller and owner.kind == "AgentSession" and owner.api_version.split("/")[0] == GROUP
-        for owner in session.metadata.owner_references
-    )
+    return any(owner.controller and owner.is_agent_session for owner in session.metadata.owner_references)
 
 
 def due(view: SessionView, streak: int) -> datetime | None:
@@ -59,8 +55,7 @@ def due(view: SessionView, streak: int) -> datetime | None:
     It counts from when the pod before was made, so that a sandbox that lived for a while is replaced at once.
     """
     before = view.earlier[0].created_at if view.earlier else view.known.made_at
-    pause = min(_FIRST_PAUSE * (1 << min(max(streak - 1, 0), _MOST_DOUBLINGS)), _LONGEST_PAUSE)
-    return before + pause if before and streak else None
+    return before + trouble.pause(streak, _PAUSES) if before and streak else None
 
 
 def streak(view: SessionView) -> int:

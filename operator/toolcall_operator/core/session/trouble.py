@@ -45,13 +45,18 @@ class Trouble:
     @property
     def retry_at(self) -> datetime:
         """When to try again."""
-        first, longest = _PAUSES[self.kind]
-        doublings: int = min(self.count - 1, _MOST_DOUBLINGS)
-        return self.last + min(first * (1 << doublings), longest)
+        return self.last + pause(self.count, _PAUSES[self.kind])
 
     def is_worth_telling(self, now: datetime) -> bool:
         """Whether people should hear of it: what they have to mend at once, the rest when it lasts."""
         return self.kind in {Kind.LACKING, Kind.REJECTED} or now >= self.since + SILENT
+
+
+def pause(count: int, pauses: tuple[timedelta, timedelta]) -> timedelta:
+    """The pause after something went wrong `count` times in a row: the first of `pauses`, doubled up to the second."""
+    first, longest = pauses
+    doublings: int = min(count - 1, _MOST_DOUBLINGS)
+    return min(first * (1 << doublings), longest)
 
 
 def again(old: Trouble | None, kind: Kind, message: str, now: datetime) -> Trouble:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tests.unit.api.manifests import RESOURCES
-from toolcall_operator.adapters.cluster.memory.watched import SESSION_LABEL
 from toolcall_operator.api.base import API_VERSION
+from toolcall_operator.core.pod.podspec import SESSION_LABEL
 
 NAMESPACE = "agents"
 SESSION_UID = "session-1"

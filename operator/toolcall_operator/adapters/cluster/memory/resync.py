@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toolcall_operator.adapters.cluster import finalizers
-from toolcall_operator.adapters.cluster.client import Client, Selection
+from toolcall_operator.adapters.cluster.client import Client
 from toolcall_operator.adapters.cluster.finalizers import Holdable
 from toolcall_operator.adapters.cluster.memory.caches import Caches
 from toolcall_operator.adapters.cluster.memory.departures import Departures
 from toolcall_operator.adapters.cluster.memory.shelf import Identity, Manifest
-from toolcall_operator.adapters.cluster.memory.watched import WATCHED, Watched
+from toolcall_operator.adapters.cluster.memory.watched import ENDED, WATCHED, Watched
 from toolcall_operator.adapters.cluster.resources import TOOLCALLS
 from toolcall_operator.api.toolcall import FINALIZER
 from toolcall_operator.errors import Gone, OperatorError
@@ -27,7 +27,6 @@ LAG_SECONDS = 2.0
 """How long a watch may take to tell what a list shows already."""
 
 _FETCHES_AT_ONCE = 8
-_ENDED = Selection(fields="status.finished=true", metadata_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +128,7 @@ async def release_ended(client: Client, namespaces: Sequence[str] = ()) -> int:
     addresses = [TOOLCALLS.within(namespace) for namespace in namespaces] or [TOOLCALLS.within()]
     released = 0
     for address in addresses:
-        for item in await client.list(address, _ENDED):
+        for item in await client.list(address, ENDED):
             identity = Identity.of(item)
             held = Holdable.of(TOOLCALLS.named(identity.name, identity.namespace), item, FINALIZER)
             if FINALIZER in held.finalizers:

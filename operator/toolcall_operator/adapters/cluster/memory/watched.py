@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from toolcall_operator.adapters.cluster.client import Selection
 from toolcall_operator.adapters.cluster.resources import CLASSES, PODS, SESSIONS, TOOLCALLS, Address, Resource
-from toolcall_operator.api.base import GROUP
+from toolcall_operator.core.pod.podspec import SESSION_LABEL
 
-SESSION_LABEL = f"{GROUP}/session"
-"""On a pod: the name of the session whose sandbox it is."""
+ENDED = Selection(fields="status.finished=true", metadata_only=True)
+"""Of the calls that have ended, which are not watched, the metadata."""
 
 
 @dataclass(frozen=True, slots=True)

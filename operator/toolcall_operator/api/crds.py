@@ -7,6 +7,8 @@ from toolcall_operator.api import structural
 from toolcall_operator.api.base import GROUP, VERSION, Manifest
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
+from toolcall_operator.api.spiceboxtoolkit import SpiceboxToolkit
+from toolcall_operator.api.spiceboxtoolspec import SpiceboxToolspec
 from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.api.types import LABEL
 
@@ -94,7 +96,36 @@ KINDS = (
         ),
         longest_name=52,
     ),
+    Kind(
+        SpiceboxToolkit,
+        "spiceboxtoolkits",
+        "sbxtk",
+        "Cluster",
+        (
+            Column("Tool", ".spec.name", "string", "The tool it describes."),
+            Column("Revision", ".spec.toolkitRevision", "string", "The revision of the description."),
+            Column("Valid", _condition("Valid", "status"), "string", "Whether toolspecs can build on it."),
+            _AGE,
+            Column("Reason", _condition("Valid", "reason"), "string", "Why it is valid, or is not.", wide=True),
+        ),
+    ),
+    Kind(
+        SpiceboxToolspec,
+        "spiceboxtoolspecs",
+        "sbxtsp",
+        "Cluster",
+        (
+            Column("Toolkit", ".spec.toolkit.name", "string", "The toolkit it speaks of."),
+            Column("Valid", _condition("Valid", "status"), "string", "Whether it can judge calls."),
+            Column("Reason", _condition("Valid", "reason"), "string", "Why it can, or cannot."),
+            _AGE,
+            Column("Revision", ".spec.toolkit.revision", "string", "The toolkit's revision it names.", wide=True),
+        ),
+    ),
 )
+
+CLUSTER_WIDE = frozenset(kind.name for kind in KINDS if kind.scope == "Cluster")
+"""The kinds whose objects stand in no namespace."""
 
 
 def definition(kind: Kind) -> dict[str, Any]:

@@ -20,13 +20,17 @@ from toolcall_operator.api.paths import Parts
 from toolcall_operator.api.schema import bytes_in
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
+from toolcall_operator.api.spiceboxtoolkit import SpiceboxToolkit
+from toolcall_operator.api.spiceboxtoolspec import SpiceboxToolspec
 from toolcall_operator.api.toolcall import ToolCall
 
-Parsed = ToolCall | SpiceboxClass | SpiceboxSession
+Parsed = ToolCall | SpiceboxClass | SpiceboxSession | SpiceboxToolkit | SpiceboxToolspec
 KINDS: Mapping[str, type[Parsed]] = {
     "ToolCall": ToolCall,
     "SpiceboxClass": SpiceboxClass,
     "SpiceboxSession": SpiceboxSession,
+    "SpiceboxToolkit": SpiceboxToolkit,
+    "SpiceboxToolspec": SpiceboxToolspec,
 }
 LARGEST_SPEC = 1_258_291
 """1.2 MiB: the API server keeps at most 1.5 MiB of an object, and its status needs room."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,25 @@ def spiceboxclass(**spec: object) -> dict[str, Any]:
 def session(**spec: object) -> dict[str, Any]:
     """A good SpiceboxSession, but for what is given."""
     return manifest("SpiceboxSession", "session", **({"class": "class"} | spec))
+
+
+def toolkit(**spec: object) -> dict[str, Any]:
+    """A good SpiceboxToolkit, but for what is given."""
+    fields = {
+        "name": "say",
+        "toolkitRevision": "1",
+        "target": {"binary": "say"},
+        "parser": {"kind": "declarative"},
+        "env": {"allowed": []},
+        "subcommands": [],
+    }
+    return manifest("SpiceboxToolkit", "toolkit", **(fields | spec))
+
+
+def toolspec(**spec: object) -> dict[str, Any]:
+    """A good SpiceboxToolspec, but for what is given."""
+    fields = {"name": "all", "version": "1", "toolkit": {"name": "say", "revision": "1"}, "allowSubcommands": []}
+    return manifest("SpiceboxToolspec", "toolspec", **(fields | spec))
 
 
 MOUNT = {"name": "files", "mountPath": "/files", "source": {"configMapRef": {"name": "files"}}}
@@ -97,6 +117,17 @@ REFUSED = {
         "spec.limits.outputBytes",
         "must be at most 64Mi",
     ),
+    "a toolspec that does not say which subcommands it allows": (
+        toolspec(allowSubcommands=None),
+        "spec.allowSubcommands",
+        "Required value",
+    ),
+    "a parser there is none of": (toolkit(parser={"kind": "guess"}), "spec.parser.kind", "Unsupported value"),
+    "the same variable twice": (
+        toolkit(env={"allowed": [{"name": "A"}, {"name": "A"}]}),
+        "spec.env.allowed[1]",
+        "Duplicate value",
+    ),
     "half an owner": (session(owner={"app": "a"}), "spec.owner", "needs either app and user, or issuer and subject"),
 }
 
@@ -111,7 +142,9 @@ def test_a_bad_manifest_is_refused_by_the_name_of_its_field(
     assert why in said
 
 
-@pytest.mark.parametrize("good", (toolcall(mode="stream", streamTokenHash=HASH), spiceboxclass(), session()))
+@pytest.mark.parametrize(
+    "good", (toolcall(mode="stream", streamTokenHash=HASH), spiceboxclass(), session(), toolkit(), toolspec())
+)
 def test_a_good_manifest_is_taken(kubectl: Kubectl, good: dict[str, Any]) -> None:
     kubectl("create", "--dry-run=server", "--filename=-", stdin=json.dumps(good))
 
@@ -178,9 +211,20 @@ def test_a_finished_call_stays_finished(call: Kubectl) -> None:
     ]
 
 
-@pytest.mark.parametrize(("field", "value"), (("class", "other"), ("mounts", [MOUNT])))
-def test_a_session_keeps_its_class_and_its_mounts_once_it_is_bound(kubectl: Kubectl, field: str, value: object) -> None:
-    name = f"bound-{field}"
+@pytest.mark.parametrize(
+    ("field", "value", "later"),
+    (
+        ("class", "other", "third"),
+        ("mounts", [MOUNT], None),
+        ("toolspecs", [{"name": "a"}], [{"name": "b"}]),
+        ("toolspecs", [], None),
+        ("toolConfig", {"repositories": ["a"]}, {"repositories": ["a", "b"]}),
+        ("toolConfig", {"repositories": ["a"]}, {"repositories": None}),
+        ("toolConfig", {"repositories": ["a"]}, None),
+    ),
+)
+def test_a_session_keeps_what_it_is_bound_to(kubectl: Kubectl, field: str, value: object, later: object) -> None:
+    name = f"bound-{uuid.uuid4().hex[:8]}"
     kubectl.apply(session() | {"metadata": {"name": name}})
     changed = ("patch", "spiceboxsession", name, "--type=merge", f"--patch={json.dumps({'spec': {field: value}})}")
     kubectl(*changed)
@@ -191,10 +235,19 @@ def test_a_session_keeps_its_class_and_its_mounts_once_it_is_bound(kubectl: Kube
     )
 
     kubectl("label", "spiceboxsession", name, "still=editable")
-    again = {"spec": {field: None if field == "mounts" else "third"}}
+    again = {"spec": {field: later}}
     said = kubectl.refusal("patch", "spiceboxsession", name, "--type=merge", f"--patch={json.dumps(again)}")
 
     assert f"spec.{field}" in said
+
+
+def test_an_empty_allow_list_is_kept_as_one(kubectl: Kubectl) -> None:
+    kubectl.apply(toolspec(allow={"network": {"destinations": []}}))
+
+    kept = kubectl.get("spiceboxtoolspec", "toolspec")["spec"]["allow"]
+    kubectl("delete", "spiceboxtoolspec", "toolspec")
+
+    assert kept == {"network": {"destinations": []}}
 
 
 def test_columns_and_wait_show_how_a_call_ended(call: Kubectl) -> None:

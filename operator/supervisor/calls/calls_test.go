@@ -75,7 +75,7 @@ func newSandbox(t *testing.T, changes ...func(*Config)) sandbox {
 		}
 		opened = append(opened, openFolder(t, folder))
 	}
-	box := confine.DefaultBox(nil)
+	box := confine.DefaultBox([]string{dir}) // As serve does: TMPDIR may lie in a folder that every call may read.
 	box.Write = append(box.Write, s.workspace)
 	config := Config{
 		Launcher: theLauncher,
@@ -215,6 +215,11 @@ func (s sandbox) expect(got wire.Exit, want string) {
 func isAlive(pid string) bool {
 	stat, err := os.ReadFile("/proc/" + pid + "/stat")
 	return err == nil && !strings.Contains(string(stat), ") Z ")
+}
+
+func isStopped(pid string) bool {
+	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+	return err == nil && strings.Contains(string(stat), ") T ")
 }
 
 // expectAllDead judges the pids a call printed.

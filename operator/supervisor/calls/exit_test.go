@@ -167,7 +167,8 @@ func TestADeadlineKillsEveryProcessHoweverItHides(t *testing.T) {
 func TestAStoppedProcessHearsTERM(t *testing.T) {
 	s := newSandbox(t)
 	c := s.start(sh("trap 'exit 3' TERM; echo $$; kill -STOP $$; while :; do sleep 0.01; done"))
-	s.output(c, 1)
+	pid := s.output(c, 1)[0]
+	s.eventually("stopping", func() bool { return isStopped(pid) }) // Between the two commands TERM would come too early: it stops after that, for good.
 	if err := s.Kill(c.UID()); err != nil {
 		t.Fatal(err)
 	}

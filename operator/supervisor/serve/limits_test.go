@@ -163,15 +163,15 @@ func TestWhereFewProcessesAreLeftAStartIsRefusedAndServeLives(t *testing.T) {
 
 func TestToolsKeepTheLimitOfOpenFilesThatServeRaisesForItself(t *testing.T) {
 	serve := self(t, flags(t.TempDir(), "--stdio")...)
-	words := append([]string{"-c", `ulimit -Sn 500 && ulimit -Hn 2000 && exec "$@"`, "sh", serve.Path}, serve.Args[1:]...)
+	words := append([]string{"-c", `ulimit -Sn 300 && ulimit -Hn 600 && exec "$@"`, "sh", serve.Path}, serve.Args[1:]...)
 	o := run(t, exec.Command("bash", words...))
 	o.greet()
 	o.start("a", "ulimit -Sn; ulimit -Hn")
-	if text, exit := o.output(); text != "500\n2000\n" {
+	if text, exit := o.output(); text != "300\n600\n" {
 		t.Errorf("%q, %s", text, exit)
 	}
 	limits, err := os.ReadFile("/proc/" + strconv.Itoa(o.cmd.Process.Pid) + "/limits")
-	if err != nil || !regexp.MustCompile(`Max open files +(1999|2000) +2000`).Match(limits) {
+	if err != nil || !regexp.MustCompile(`Max open files +(599|600) +600`).Match(limits) {
 		t.Errorf("serve has %s, %v", limits, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -38,6 +39,7 @@ func TestMain(m *testing.M) {
 		pace, _ := time.ParseDuration(os.Args[3])
 		manyThreads(n, pace)
 	default:
+		syscall.Umask(0o022) // A serve of another user reads what is made here, whatever mask the tests were started with.
 		os.Exit(m.Run())
 	}
 	if err != nil {
@@ -68,8 +70,16 @@ type operator struct {
 	greeting string // of serve
 }
 
+// surroundings is the environment of the tests without what says where whoever started them keeps his files: a serve in a container has neither.
+func surroundings() []string {
+	return slices.DeleteFunc(os.Environ(), func(pair string) bool {
+		return strings.HasPrefix(pair, "HOME=") || strings.HasPrefix(pair, "TMPDIR=")
+	})
+}
+
 func run(t *testing.T, cmd *exec.Cmd) *operator {
 	t.Helper()
+	cmd.Env = surroundings()
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -261,8 +271,6 @@ func TestAToolFindsTheSandboxAsPromised(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TOOLCALL_SECRET", "of the supervisor")
 	t.Setenv("KUBERNETES_PORT", "of the cluster")
-	t.Setenv("HOME", "")
-	_ = os.Unsetenv("HOME")
 	o := embedded(t, dir)
 	for i, row := range []struct{ script, want string }{
 		{"pwd", dir + "/workspace\n"},

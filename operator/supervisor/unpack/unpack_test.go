@@ -17,6 +17,11 @@ import (
 	"toolcall-operator/supervisor/internal/usage"
 )
 
+func TestMain(m *testing.M) {
+	syscall.Umask(0o022) // Tests compare whole modes, also of folders that they make themselves.
+	os.Exit(m.Run())
+}
+
 // zipped is a gzipped tar archive of these entries. The size of a file is that of its text unless it is given.
 func zipped(t *testing.T, entries ...entry) []byte {
 	t.Helper()

@@ -6,23 +6,25 @@ from pydantic import Field, StrictBool, StrictInt, StrictStr
 
 from toolcall_operator.api.base import Model
 from toolcall_operator.api.schema import Distinct, Text, in_schema
-from toolcall_operator.api.types import INT64, OneLine, Paragraph
+from toolcall_operator.api.types import EMPTY_IS_ABSENT, INT64, OneLine, Paragraph
 
 ArgumentType = Literal["bool", "string", "int", "path", "url", "enum", "stringList"]
 LongName = Annotated[
     StrictStr,
     Text(
-        "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", 64, "the name of a flag without its dashes: letters, digits, '.', '_', '-'"
+        "^([A-Za-z0-9][A-Za-z0-9._-]{0,63})?$",
+        64,
+        "the name of a flag without its dashes: letters, digits, '.', '_', '-'",
     ),
 ]
-ShortName = Annotated[StrictStr, Text("^[A-Za-z0-9#?:@]$", 1, "one letter or digit, or one of # ? : @")]
+ShortName = Annotated[StrictStr, Text("^[A-Za-z0-9#?:@]?$", 1, "one letter or digit, or one of # ? : @")]
 SlotName = Annotated[
     StrictStr, Text("^[A-Za-z_][A-Za-z0-9_-]{0,63}$", 64, "made of letters, digits, '_' and '-', no digit first")
 ]
 Whole = Annotated[StrictInt, Field(ge=-INT64, le=INT64), in_schema(format="int64")]
 Allowed = Annotated[tuple[OneLine, ...], Distinct()]
 
-_SEPARATOR = Annotated[StrictStr, Field(min_length=1, max_length=8)]
+_SEPARATOR = Annotated[StrictStr, Field(max_length=8)]
 
 
 class Argument(Model):
@@ -32,7 +34,7 @@ class Argument(Model):
         description="What the value is. stringList: several values, of a repeated flag or of the rest of the line."
     )
     values: Allowed = Field(default=(), max_length=256, description="For enum: the values there are.")
-    split_on: _SEPARATOR | None = Field(
+    split_on: Annotated[_SEPARATOR | None, EMPTY_IS_ABSENT] = Field(
         default=None, description="For stringList: what separates several values in one argument, such as a comma."
     )
     minimum: Whole | None = Field(default=None, description="For int: the least value.")
@@ -43,8 +45,10 @@ class Argument(Model):
 class Flag(Argument):
     """A flag: what begins with a dash."""
 
-    long: LongName | None = Field(default=None, description="The name after two dashes. A flag needs this or short.")
-    short: ShortName | None = Field(default=None, description="The letter after one dash.")
+    long: Annotated[LongName | None, EMPTY_IS_ABSENT] = Field(
+        default=None, description="The name after two dashes. A flag needs this or short."
+    )
+    short: Annotated[ShortName | None, EMPTY_IS_ABSENT] = Field(default=None, description="The letter after one dash.")
     optional_value: StrictBool = Field(
         default=False, description="Whether the value may be left out; it is then never in the next argument."
     )

@@ -2,15 +2,15 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, StrictBool, StrictStr
+from pydantic import Field, StrictBool
 
 from toolcall_operator.api.base import Model
 from toolcall_operator.api.schema import Distinct
-from toolcall_operator.api.types import EnvName
+from toolcall_operator.api.types import EnvName, LongLine
 
 Category = Literal["network", "filesystem"]
 Categories = Annotated[tuple[Category, ...], Distinct()]
-Template = Annotated[StrictStr, Field(min_length=1, max_length=1024)]
+Template = LongLine
 """Text with parts in braces that stand for values of the call: {flag:output}, {positional:url|host}, {env:HOST}."""
 EnvNames = Annotated[tuple[EnvName, ...], Distinct()]
 

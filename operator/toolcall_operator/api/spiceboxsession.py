@@ -8,7 +8,7 @@ from toolcall_operator.api.base import GROUP, Manifest, Model, ObjectMeta, Obser
 from toolcall_operator.api.conditions import Condition
 from toolcall_operator.api.durations import Duration
 from toolcall_operator.api.sandbox import Mount
-from toolcall_operator.api.schema import Distinct, KeyedBy, Text, cel, refused, rules, unchanging
+from toolcall_operator.api.schema import Distinct, KeyedBy, Text, cel, refused, rules, stays, unchanging
 from toolcall_operator.api.spiceboxclass import SpiceboxClassSpec, ToolspecRef
 from toolcall_operator.api.times import Time
 from toolcall_operator.api.types import Count32, Count64, Env, FreeForm, Name, OneLine, ShortLabel, Uid, empty
@@ -21,17 +21,19 @@ _ONE_OF_RULE = (
     "has(self.app) == has(self.user) && has(self.issuer) == has(self.subject) && has(self.app) != has(self.issuer)"
 )
 _OWNER_STAYS = "owner cannot be set, changed or taken away later: who owns a session is settled when it is made"
-_BOUND = "!has(oldSelf.status) || !has(oldSelf.status.resolvedClass)"
-_CLASS_STAYS = cel(
-    f"{_BOUND} || self.spec.class == oldSelf.spec.class",
-    "spec.class cannot change any more: the class is part of the session since its sandbox was made",
-    "spec.class",
-)
-_MOUNTS_STAY = cel(
-    f"{_BOUND} || has(self.spec.mounts) == has(oldSelf.spec.mounts)"
-    " && (!has(self.spec.mounts) || self.spec.mounts == oldSelf.spec.mounts)",
-    "spec.mounts cannot change any more: the sandbox was made with them",
-    "spec.mounts",
+_NOT_BOUND = "!has(oldSelf.status) || !has(oldSelf.status.resolvedClass)"
+
+
+def _stays_once_bound(field: str, why: str) -> dict[str, str]:
+    """The rule that a field of the spec stays as it was since the session has a class of its own."""
+    return cel(f"{_NOT_BOUND} || {stays(field)}", f"{field} cannot change any more: {why}", field)
+
+
+_BINDING_STAYS = (
+    _stays_once_bound("spec.class", "the class is part of the session since its sandbox was made"),
+    _stays_once_bound("spec.mounts", "the sandbox was made with them"),
+    _stays_once_bound("spec.toolspecs", "they judge the session's calls since its sandbox was made"),
+    _stays_once_bound("spec.toolConfig", "the session's calls are judged by it since its sandbox was made"),
 )
 _VISIBLE = Text(r"^[\x21-\x7e]+$", 255, "visible ASCII characters without blanks")
 
@@ -155,7 +157,7 @@ class SessionMeta(ObjectMeta):
 class SpiceboxSession(Manifest):
     """One sandbox of a SpiceboxClass, in which ToolCalls run one beside the other."""
 
-    model_config = ConfigDict(json_schema_extra=rules(_CLASS_STAYS, _MOUNTS_STAY))
+    model_config = ConfigDict(json_schema_extra=rules(*_BINDING_STAYS))
 
     kind: Literal["SpiceboxSession"] = "SpiceboxSession"
     metadata: SessionMeta

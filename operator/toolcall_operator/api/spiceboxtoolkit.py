@@ -10,7 +10,20 @@ from toolcall_operator.api.conditions import Condition
 from toolcall_operator.api.effects import Effects
 from toolcall_operator.api.permissions import Permission, PermissionVariant
 from toolcall_operator.api.schema import KeyedBy, Text
-from toolcall_operator.api.types import Argument, Count64, Env, EnvName, OneLine, Paragraph, ToolName, Url, empty
+from toolcall_operator.api.types import (
+    EMPTY_IS_ABSENT,
+    Argument,
+    Count64,
+    Env,
+    EnvName,
+    FreeForm,
+    OneLine,
+    Paragraph,
+    Prose,
+    ToolName,
+    Url,
+    empty,
+)
 
 Revision = Annotated[StrictStr, Text(r"^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$", 64, "letters, digits, '.', '_', '+', '-'")]
 Word = Annotated[StrictStr, Text(r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$", 64, "one word that does not begin with a dash")]
@@ -38,7 +51,9 @@ class Target(Model):
     binary: Annotated[StrictStr, Text(r"^[A-Za-z0-9_][A-Za-z0-9_.+-]{0,63}$", 64, "the name of a program")] = Field(
         description="The name of the program: the last part of the first word of the tool's command."
     )
-    version_range: OneLine | None = Field(default=None, description="The versions that are described, such as >=2.30.")
+    version_range: Annotated[OneLine | None, EMPTY_IS_ABSENT] = Field(
+        default=None, description="The versions that are described, such as >=2.30."
+    )
     version_probe: VersionProbe | None = Field(default=None, description="How to ask it for its version.")
     pinned_binary_hash: OneLine | None = Field(default=None, description="The hash of its file; for the runner.")
 
@@ -47,7 +62,7 @@ class Parser(Model):
     """How the program reads its command line. What it does not describe is refused."""
 
     kind: Literal["declarative", "builtin"] = Field(description="declarative: by this description.")
-    name: OneLine | None = Field(default=None, description="For builtin: which parser.")
+    name: Annotated[OneLine | None, EMPTY_IS_ABSENT] = Field(default=None, description="For builtin: which parser.")
     bundled_shorts: StrictBool = Field(
         default=False, description="Whether short flags may be written as one argument: -la for -l -a."
     )
@@ -67,7 +82,7 @@ class AllowedEnv(Model):
 
     name: EnvName = Field(description="Its name.")
     sensitive: StrictBool = Field(default=False, description="Whether its value must not be shown.")
-    credential: OneLine | None = Field(
+    credential: Annotated[OneLine | None, EMPTY_IS_ABSENT] = Field(
         default=None, description="The credential it carries. Absent: its own name in lower case, with dashes."
     )
     description: Paragraph | None = Field(default=None, description="What it is for.")
@@ -105,7 +120,7 @@ class Subcommand(Model):
     permission_variants: tuple[PermissionVariant, ...] = Field(
         default=(), max_length=32, description="Permissions that count instead; for the runner."
     )
-    timeout: Annotated[StrictStr, Field(max_length=64)] | None = Field(
+    timeout: Annotated[Annotated[StrictStr, Field(max_length=64)] | None, EMPTY_IS_ABSENT] = Field(
         default=None, description="How long it usually takes at most; for the runner."
     )
 
@@ -121,7 +136,7 @@ class SpiceboxToolkitSpec(Model):
     name: ToolName = Field(description="The tool: the name of the tool in classes.")
     toolkit_revision: Revision = Field(description="The revision of this description; toolspecs name it.")
     version: OneLine | None = Field(default=None, description="The version of the program that was described.")
-    docs: Paragraph | None = Field(default=None, description="What the program is for.")
+    docs: Prose | None = Field(default=None, description="What the program is for.")
     site_url: Url | None = Field(default=None, description="Where its documentation is.")
     stream_format: OneLine | None = Field(default=None, description="The format of its output; for the runner.")
     target: Target = Field(description="The program.")
@@ -137,9 +152,7 @@ class SpiceboxToolkitSpec(Model):
     permission: Permission | None = Field(
         default=None, description="What subcommands need that say nothing themselves; for the runner."
     )
-    spicedb_schema: Annotated[StrictStr, Field(max_length=65_536)] | None = Field(
-        default=None, description="The types of its permissions; for the runner."
-    )
+    spicedb_schema: FreeForm | None = Field(default=None, description="The types of its permissions; for the runner.")
 
 
 class SpiceboxToolkitStatus(Observed):

@@ -2,17 +2,16 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, StrictBool, StrictStr
+from pydantic import Field, StrictBool
 
 from toolcall_operator.api.base import Manifest, Model, ObjectMeta, Observed
 from toolcall_operator.api.conditions import Condition
 from toolcall_operator.api.effects import Categories
-from toolcall_operator.api.permissions import CelText
 from toolcall_operator.api.schema import Distinct, KeyedBy
-from toolcall_operator.api.types import Count64, EnvName, FreeForm, OneLine, Paragraph
+from toolcall_operator.api.types import Count64, EnvName, Expression, FreeForm, LongLine, OneLine, Paragraph
 
-Listed = Annotated[tuple[Annotated[StrictStr, Field(min_length=1, max_length=1024)], ...], Distinct()]
-Words = Annotated[tuple[Annotated[StrictStr, Field(max_length=256)], ...], Distinct()]
+Listed = Annotated[tuple[LongLine, ...], Field(max_length=256), Distinct()]
+Words = Annotated[tuple[OneLine, ...], Distinct()]
 """Subcommands by their words, joined by single spaces; the bare program is the empty text."""
 
 
@@ -58,7 +57,7 @@ class AllowedNetwork(Model):
     """Where calls may connect to."""
 
     destinations: Listed | None = Field(
-        default=None, max_length=256, description="The only hosts. An empty list allows none; absent: not judged."
+        default=None, description="The only hosts. An empty list allows none; absent: not judged."
     )
 
 
@@ -67,7 +66,6 @@ class AllowedFilesystem(Model):
 
     paths_under: Listed | None = Field(
         default=None,
-        max_length=256,
         description="The only folders, with all below them. An empty list allows none; absent: not judged.",
     )
 
@@ -75,8 +73,8 @@ class AllowedFilesystem(Model):
 class AllowedCredentials(Model):
     """Which credentials calls may work with."""
 
-    required: Annotated[tuple[EnvName, ...], Distinct()] | None = Field(
-        default=None, max_length=256, description="The only variables. An empty list allows none; absent: not judged."
+    required: Annotated[tuple[EnvName, ...], Field(max_length=256), Distinct()] | None = Field(
+        default=None, description="The only variables. An empty list allows none; absent: not judged."
     )
 
 
@@ -92,26 +90,28 @@ class Allow(Model):
 
 
 class PolicyException(Model):
-    """A condition under which one rule does not count."""
+    """A condition under which some rules do not count."""
 
-    overrides: OneLine | None = Field(default=None, description="The path of the rule, such as deny.effects.writes.")
-    when: CelText | None = Field(default=None, description="The condition, an expression over call and config.")
+    overrides: tuple[OneLine, ...] = Field(
+        default=(), max_length=16, description="The paths of the rules that do not count, such as deny.effects.writes."
+    )
+    when: Expression | None = Field(default=None, description="The condition, an expression over call and config.")
     message: Paragraph | None = Field(default=None, description="Why, for people.")
 
 
 class Constraint(Model):
     """A condition that every call must meet."""
 
-    cel: CelText | None = Field(default=None, description="The condition, an expression over call and config.")
+    cel: Expression | None = Field(default=None, description="The condition, an expression over call and config.")
     message: Paragraph | None = Field(default=None, description="What to tell when a call does not meet it.")
 
 
 class Sensitive(Model):
     """Values that must not be shown, besides those the toolkit names."""
 
-    env: Listed = Field(default=(), max_length=256, description="Variables.")
-    flags: Listed = Field(default=(), max_length=256, description="Flags.")
-    positional: Listed = Field(default=(), max_length=64, description="Positional arguments.")
+    env: Listed = Field(default=(), description="Variables.")
+    flags: Listed = Field(default=(), description="Flags.")
+    positional: Listed = Field(default=(), description="Positional arguments.")
 
 
 class SecretOutput(Model):
@@ -136,7 +136,7 @@ class SpiceboxToolspecSpec(Model):
     deny: Deny = Field(default_factory=Deny, description="What calls may not do.")
     allow: Allow = Field(default_factory=Allow, description="What calls may do at most.")
     exceptions: tuple[PolicyException, ...] = Field(
-        default=(), max_length=64, description="Conditions under which one rule does not count."
+        default=(), max_length=64, description="Conditions under which some rules do not count."
     )
     constraints: tuple[Constraint, ...] = Field(
         default=(), max_length=64, description="Conditions that every call must meet."

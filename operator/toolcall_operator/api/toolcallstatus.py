@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, StrictBool
+from pydantic import Field, StrictBool, StrictStr
 
 from toolcall_operator.api.base import Observed
 from toolcall_operator.api.conditions import Condition
@@ -86,7 +86,9 @@ class FailedRule(Observed):
 class ToolspecFailure(Observed):
     """A toolspec that refused the call."""
 
-    spec_name: Name = Field(description="The SpiceboxToolspec.")
+    spec_name: Annotated[StrictStr, Field(max_length=253)] = Field(
+        description="The SpiceboxToolspec; empty when there is none that speaks of the tool."
+    )
     reason: Paragraph | None = Field(default=None, description="Why it refused; fit to be shown to the agent.")
     failed_on: FailedRule | None = Field(default=None, description="The rule that refused, when it was one rule.")
 
@@ -97,6 +99,19 @@ class ToolspecDecision(Observed):
     accepted_by: Name | None = Field(default=None, description="The SpiceboxToolspec that accepted the call.")
     failures: tuple[ToolspecFailure, ...] = Field(
         default=(), max_length=64, description="Every SpiceboxToolspec that refused the call, when none accepted it."
+    )
+
+
+class Confinement(Observed):
+    """What the sandbox itself keeps the call from, because the toolspec that accepted it says so."""
+
+    network: Literal["Sandbox", "None"] = Field(
+        description="None: it can open no connection. Sandbox: what its sandbox can reach."
+    )
+    writable: tuple[Path, ...] | None = Field(
+        default=None,
+        max_length=256,
+        description="The only folders it can write to. Absent: all that its sandbox can write to.",
     )
 
 
@@ -191,6 +206,9 @@ class ToolCallStatus(Observed):
     )
     streaming: Streaming | None = Field(default=None, description="Where live output can be read.")
     agent: Agent | None = Field(default=None, description="The credentials the call was given, masked.")
+    confinement: Confinement | None = Field(
+        default=None, description="What the sandbox keeps the call from, when a toolspec accepted it."
+    )
     toolspec: ToolspecDecision | None = Field(
         default=None, description="What the toolspecs said. Absent when the class declares none."
     )

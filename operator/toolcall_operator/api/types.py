@@ -31,6 +31,10 @@ def _unicode(text: str) -> str:
     return text
 
 
+def _absent_if_empty(text: str | None) -> str | None:
+    return text or None
+
+
 def read_only(mapping: Mapping[str, Any]) -> Mapping[str, Any]:
     """The mapping, closed to writers (its values are not copied)."""
     return MappingProxyType(dict(mapping))
@@ -62,8 +66,14 @@ def _json(value: object) -> str:
 
 
 # Text -----------------------------------------------------------------------------------------------------------------
+EMPTY_IS_ABSENT = AfterValidator(_absent_if_empty)
+"""On optional text for which other programs write an empty one where they mean none."""
 OneLine = Annotated[StrictStr, Field(max_length=256), AfterValidator(_unicode)]
 Paragraph = Annotated[StrictStr, Field(max_length=4096), AfterValidator(_unicode)]
+LongLine = Annotated[StrictStr, Field(min_length=1, max_length=1024), AfterValidator(_unicode)]
+Expression = Annotated[StrictStr, Field(min_length=1, max_length=4096), AfterValidator(_unicode)]
+"""In the Common Expression Language."""
+Prose = Annotated[StrictStr, Field(max_length=65_536), AfterValidator(_unicode)]
 Url = Annotated[StrictStr, Field(max_length=2048), AfterValidator(_unicode)]
 ArtifactRef = Annotated[StrictStr, Field(min_length=1, max_length=2048), AfterValidator(_unicode)]
 Path = Annotated[

@@ -8,6 +8,7 @@ from importlib import metadata
 
 import click
 
+from toolcall_operator.cli.explain import explain
 from toolcall_operator.cli.lint import lint
 from toolcall_operator.cli.operator import listed, operator
 from toolcall_operator.cli.refusal import Refusal
@@ -32,5 +33,6 @@ def version() -> None:
 
 main.add_command(run)
 main.add_command(lint)
+main.add_command(explain)
 main.add_command(operator)
 main.add_command(listed)

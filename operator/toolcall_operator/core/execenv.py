@@ -5,9 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 
-def assemble(spec_env: Mapping[str, str], default_env: Mapping[str, str]) -> Mapping[str, str]:
-    """The variables to give a process: those of the call, then those of its session that the call does not set.
+def assemble(
+    spec_env: Mapping[str, str],
+    default_env: Mapping[str, str],
+    toolkit_env: Mapping[str, str] | None = None,
+    class_env: Mapping[str, str] | None = None,
+) -> Mapping[str, str]:
+    """The variables to give a process, by precedence: the call's, its session's, those of the toolkit it was judged by.
 
-    The class's `envDefaults` are part of the sandbox's base environment already and are not exported again.
+    A value of the call that equals the toolkit's default counts as that default: runners copy them into calls. A
+    default gives way to the session's value, and to the class's, which is part of the sandbox's base environment
+    already and is not exported again.
     """
-    return {**default_env, **spec_env}
+    toolkit, of_class = toolkit_env or {}, class_env or {}
+    chosen = {name: value for name, value in spec_env.items() if toolkit.get(name) != value}
+    defaults = {name: value for name, value in toolkit.items() if name not in of_class}
+    return {**defaults, **default_env, **chosen}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 
+from toolcall_operator.api.toolcallstatus import ToolspecFailure
 from toolcall_operator.core.reasons import Reason, Waiting
 
 
@@ -14,12 +15,14 @@ from toolcall_operator.core.reasons import Reason, Waiting
 class Refused:
     """A call that must not run, and why: `reason` for machines, `message` for people, naming the field.
 
-    `path` is that field if it is one of the call's own; the message begins with it.
+    `path` is that field if it is one of the call's own; the message begins with it. `failures` are the toolspecs that
+    did not allow it, if that is why.
     """
 
     reason: Reason
     message: str
     path: str = ""
+    failures: tuple[ToolspecFailure, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,9 @@ class Reason(StrEnum):
     UNSUPPORTED_FOR_TOOL = "UnsupportedForTool"
     NOT_SUPPORTED = "NotSupported"
     ENV_NAME_INVALID = "EnvNameInvalid"
+    ENV_NAME_FORBIDDEN = "EnvNameForbidden"
     ENV_SECRET_LIKE = "ToolCallEnvSecretLike"  # noqa: S105 (the name of a reason)
+    TOOLSPEC_DENIED = "ToolspecDenied"
     MALFORMED_OBJECT = "MalformedObject"
     RECONCILE_FAILED = "ReconcileFailed"
 
@@ -59,6 +61,7 @@ class Waiting(StrEnum):
 
     QUEUED = "Queued"
     SESSION = "WaitingForSession"
+    POLICY = "WaitingForPolicy"
 
 
 _OTHER_THAN_FAILED = {

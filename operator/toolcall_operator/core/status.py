@@ -11,11 +11,12 @@ from pydantic import ValidationError
 
 from toolcall_operator.api.conditions import Condition
 from toolcall_operator.api.toolcall import ToolCall
-from toolcall_operator.api.toolcallstatus import Dispatch, ToolCallStatus
+from toolcall_operator.api.toolcallstatus import Dispatch, ToolCallStatus, ToolspecDecision
 from toolcall_operator.api.types import INT64
 from toolcall_operator.core import conditions, outputs
 from toolcall_operator.core.conditions import ConditionType, Look
 from toolcall_operator.core.outcomes import Cause, Ended, Outcome, Refused
+from toolcall_operator.core.policy import judging
 from toolcall_operator.core.reasons import Reason, Terminal, Waiting, terminal
 from toolcall_operator.core.validation import Plan
 from toolcall_operator.core.verdict import Verdict, verdict
@@ -80,7 +81,11 @@ def started(call: ToolCall, plan: Plan, dispatch: Dispatch, now: datetime) -> To
         *_warnings(plan, look),
         *_recovered(Subject.of(call), look),
     ]
-    return _with(Subject.of(call), new, started_at=now, dispatch=dispatch)
+    judged: dict[str, Any] = {}
+    if plan.accepted_by:
+        told = judging.told(plan.request.confinement)
+        judged = {"toolspec": ToolspecDecision(accepted_by=plan.accepted_by), "confinement": told}
+    return _with(Subject.of(call), new, started_at=now, dispatch=dispatch, **judged)
 
 
 def retrying(call: ToolCall, message: str, now: datetime) -> ToolCallStatus:
@@ -109,6 +114,8 @@ def settled(call: ToolCall | Subject, outcome: Outcome, now: datetime) -> ToolCa
         return subject.status
     found = verdict(outcome, subject.timeout)
     update: dict[str, Any] = _times(subject, outcome, now)
+    if isinstance(outcome, Refused) and outcome.failures:
+        update["toolspec"] = ToolspecDecision(failures=outcome.failures)
     if not isinstance(outcome, Refused):
         update |= outputs.fields(outcome, is_error=terminal(found.reason) is not Terminal.SUCCEEDED)
     if found.exit_code is not None:
@@ -126,7 +133,7 @@ def minimal(final: ToolCallStatus) -> ToolCallStatus:
         for each in final.conditions
         if each.type in {*Terminal, ConditionType.FINISHED, ConditionType.RUNNING, ConditionType.VALIDATED}
     ]
-    names = ("finished", "observed_generation", "started_at", "finished_at", "exit_code", "dispatch")
+    names = ("finished", "observed_generation", "started_at", "finished_at", "exit_code", "dispatch", "confinement")
     return ToolCallStatus(**{name: getattr(final, name) for name in names}, conditions=tuple(kept))
 
 

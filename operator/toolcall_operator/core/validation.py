@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from toolcall_operator.api import paths
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.toolcall import ToolCall
-from toolcall_operator.api.tools import Tool
 from toolcall_operator.core import entropy, envnames, execenv, readiness, support
+from toolcall_operator.core import target as targets
 from toolcall_operator.core.outcomes import ExecRequest, Refused, Wait
+from toolcall_operator.core.policy import judging
 from toolcall_operator.core.readiness import Objection
 from toolcall_operator.core.reasons import Reason
+from toolcall_operator.core.target import Target
 from toolcall_operator.core.world import World
 
 ARGUMENT_BYTES = 131_071
@@ -31,11 +32,16 @@ _TELLING_NAME = (
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A call that may run, with what it runs in; `high_entropy` names the fields of it that look like secrets."""
+    """A call that may run, with what it runs in; `high_entropy` names the fields of it that look like secrets.
+
+    `accepted_by` is the toolspec that allowed it, empty where calls are not judged. `world` is what was decided on.
+    """
 
     session: SpiceboxSession
     session_class: SpiceboxClass
     request: ExecRequest
+    world: World
+    accepted_by: str = ""
     high_entropy: tuple[str, ...] = ()
 
 
@@ -47,12 +53,15 @@ def plan(call: ToolCall, world: World) -> Plan | Refused | Wait:
     """
     if not CHECKS:
         raise LookupError("without checks nothing is allowed")
-    if objection := next(objections(call, world), None):
+    if objection := next(_objections(call, world), None):
         return objection
-    planned = resumed(call, world)
-    if planned is None:
+    found = targets.found(call, world)
+    if found is None:
         raise LookupError("no check objected to a call whose session, class or tool is not there")
-    return planned
+    if not judging.is_judged(found):
+        return _planned(call, found, world, None)
+    decision = judging.decided(call, found, world.toolspecs or ())
+    return judging.objection(decision) or _planned(call, found, world, judging.allowed(decision))
 
 
 def resumed(call: ToolCall, world: World) -> Plan | None:
@@ -60,27 +69,46 @@ def resumed(call: ToolCall, world: World) -> Plan | None:
 
     None: what it runs in is not to be found any more.
     """
-    target = _target(call, world)
-    if target is None:
+    found, status = targets.found(call, world), call.status
+    if found is None:
         return None
-    session, session_class, tool = target
-    request = ExecRequest(
-        uid=call.metadata.uid,
-        argv=(*(tool.command or ()), *tool.default_args, *call.spec.args),
-        env=execenv.assemble(call.spec.env, session.spec.default_env),
-        stdin=(call.spec.stdin or "").encode(),
-        timeout=call.spec.timeout,
-        grace=session_class.spec.termination_grace_period,
-        output_bytes=session_class.spec.limits.output_bytes,
-        pids=session_class.spec.resources.pids_limit,
-    )
-    return Plan(session, session_class, request, tuple(_high_entropy(call)))
+    accepted_by = (status.toolspec.accepted_by if status and status.toolspec else None) or ""
+    toolspec = next((each for each in world.toolspecs or () if each.name == accepted_by), None)
+    judged = judging.Accepted(accepted_by, judging.toolkit_env(toolspec), status.confinement if status else None)
+    return _planned(call, found, world, judged if accepted_by else None)
 
 
 def objections(call: ToolCall, world: World) -> Iterator[Objection]:
-    """Everything that speaks against a call, in the order of the checks."""
+    """Everything that speaks against a call, in the order of the checks; the toolspecs are asked last, and once."""
+    yield from _objections(call, world)
+    found = targets.found(call, world)
+    if found and judging.is_judged(found):
+        objection = judging.objection(judging.decided(call, found, world.toolspecs or ()))
+        yield from [objection] if objection else []
+
+
+def _objections(call: ToolCall, world: World) -> Iterator[Objection]:
     for check in CHECKS:
         yield from check(call, world)
+
+
+def _planned(call: ToolCall, found: Target, world: World, accepted: judging.Accepted | None) -> Plan:
+    """What is run of a call that may run."""
+    spec = found.session_class.spec
+    toolkit_env = accepted.toolkit_env if accepted else {}
+    request = ExecRequest(
+        uid=call.metadata.uid,
+        argv=found.argv(call),
+        env=execenv.assemble(call.spec.env, found.session.spec.default_env, toolkit_env, found.class_env),
+        stdin=(call.spec.stdin or "").encode(),
+        timeout=call.spec.timeout,
+        grace=spec.termination_grace_period,
+        output_bytes=spec.limits.output_bytes,
+        pids=spec.resources.pids_limit,
+        confinement=judging.confinement(accepted),
+    )
+    accepted_by = accepted.name if accepted else ""
+    return Plan(found.session, found.session_class, request, world, accepted_by, tuple(_high_entropy(call)))
 
 
 def class_exists(call: ToolCall, world: World) -> Iterator[Refused]:
@@ -93,7 +121,7 @@ def class_exists(call: ToolCall, world: World) -> Iterator[Refused]:
 
 def tool_is_known(call: ToolCall, world: World) -> Iterator[Refused]:
     """The class has the tool."""
-    if world.session is not None and world.session_class is not None and _target(call, world) is None:
+    if world.session is not None and world.session_class is not None and targets.found(call, world) is None:
         tools = [tool.name for tool in world.session_class.spec.tools]
         has = ", ".join(tools[:_TOOLS_NAMED]) + (", …" if len(tools) > _TOOLS_NAMED else "")
         where = f"SpiceboxClass {world.session_class.metadata.name}"
@@ -109,18 +137,18 @@ def every_field_is_carried_out(call: ToolCall, world: World) -> Iterator[Refused
 
 def fields_fit_the_tool(call: ToolCall, world: World) -> Iterator[Refused]:
     """A program is given `args`; `arguments` are for tools that answer over HTTP."""
-    target = _target(call, world)
-    if target and target.tool.command is not None and call.spec.arguments is not None:
+    found = targets.found(call, world)
+    if found and found.tool.command is not None and call.spec.arguments is not None:
         words = f"cannot be given to {call.spec.tool}, which is a program; a program is given spec.args"
         yield _refused(Reason.UNSUPPORTED_FOR_TOOL, "spec.arguments", words)
 
 
 def arguments_are_short_enough(call: ToolCall, world: World) -> Iterator[Refused]:
     """Linux can hand every argument to a process; all together are judged when it is started."""
-    if target := _target(call, world):
-        tool = f"SpiceboxClass {target.session_class.metadata.name} spec.tools[{target.tool.name}]"
-        yield from _too_long(f"{tool}.command", target.tool.command or ())
-        yield from _too_long(f"{tool}.defaultArgs", target.tool.default_args)
+    if found := targets.found(call, world):
+        tool = f"SpiceboxClass {found.session_class.metadata.name} spec.tools[{found.tool.name}]"
+        yield from _too_long(f"{tool}.command", found.tool.command or ())
+        yield from _too_long(f"{tool}.defaultArgs", found.tool.default_args)
         yield from _too_long("spec.args", call.spec.args)
 
 
@@ -160,22 +188,6 @@ CHECKS: tuple[Callable[[ToolCall, World], Iterator[Objection]], ...] = (
 """Each yields every objection it has; one that needs a session, a class or a tool has none where that is missing."""
 
 
-class _Target(NamedTuple):
-    """What a call runs in, and what it runs."""
-
-    session: SpiceboxSession
-    session_class: SpiceboxClass
-    tool: Tool
-
-
-def _target(call: ToolCall, world: World) -> _Target | None:
-    """What the call names, if all of it is there."""
-    session, session_class, tool = world.session, world.session_class, world.tools.get(call.spec.tool)
-    if session is None or session_class is None or tool is None:
-        return None
-    return _Target(session, session_class, tool)
-
-
 def _refused(reason: Reason, path: str, words: str) -> Refused:
     """An objection to the field at `path`, which is the call's own unless it begins with the name of another object."""
     return Refused(reason, f"{path} {words}", path if path.startswith("spec.") else "")
@@ -183,7 +195,7 @@ def _refused(reason: Reason, path: str, words: str) -> Refused:
 
 def _unsupported(call: ToolCall, world: World) -> Iterator[str]:
     """The fields nobody would carry out, of the call, its tool, its class and its session."""
-    if _target(call, world):
+    if targets.found(call, world):
         yield from ("spec" + below for below in support.unsupported(call.spec, "ToolCall spec", world.lacking))
         yield from world.unsupported[call.spec.tool]
 

@@ -11,12 +11,8 @@ from typing import Any
 
 from toolcall_operator.api import parsing, times
 from toolcall_operator.api.base import GROUP
-from toolcall_operator.api.parsing import Malformed, Problem
-from toolcall_operator.api.spiceboxclass import SpiceboxClass
-from toolcall_operator.api.spiceboxsession import SpiceboxSession
-from toolcall_operator.api.toolcall import ToolCall
-
-Admitted = ToolCall | SpiceboxSession | SpiceboxClass
+from toolcall_operator.api.crds import CLUSTER_WIDE
+from toolcall_operator.api.parsing import Malformed, Parsed, Problem
 
 _UID = re.compile("[A-Za-z0-9][A-Za-z0-9-]{0,63}", re.ASCII)
 
@@ -29,13 +25,13 @@ def completed(raw: object, now: datetime) -> object:
     given: dict[str, Any] = {}
     if isinstance(prefix := written.get("generateName"), str):
         given["name"] = f"{prefix}{secrets.token_hex(3)}"
-    if raw.get("kind") != SpiceboxClass.__name__:
+    if raw.get("kind") not in CLUSTER_WIDE:
         given["namespace"] = "default"
     given |= {"uid": str(uuid.uuid4()), "generation": 1, "creationTimestamp": times.render(now)}
     return {**raw, "metadata": {**given, **written}}
 
 
-def admitted(completed: object) -> Admitted:
+def admitted(completed: object) -> Parsed:
     """The object that was completed.
 
     Raises:

@@ -7,16 +7,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolcall_operator.api.parsing import Malformed, Problem
+from toolcall_operator.api.parsing import Malformed, Parsed, Problem
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
+from toolcall_operator.api.spiceboxtoolkit import SpiceboxToolkit
+from toolcall_operator.api.spiceboxtoolspec import SpiceboxToolspec
 from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.api.toolcallstatus import ToolCallStatus
 from toolcall_operator.core import status
 from toolcall_operator.core.reasons import Reason
 from toolcall_operator.core.world import World
 from toolcall_operator.local import admission, keys
-from toolcall_operator.local.admission import Admitted
 from toolcall_operator.local.entries import Entry
 from toolcall_operator.local.findings import Finding, Level
 from toolcall_operator.local.keys import Key
@@ -37,6 +38,8 @@ class FileCluster:
         self._entries: dict[str, Entry] = {}
         self._sessions: dict[Key, SpiceboxSession] = {}
         self._classes: dict[Key, SpiceboxClass] = {}
+        self._toolkits: dict[Key, SpiceboxToolkit] = {}
+        self._toolspecs: dict[Key, SpiceboxToolspec] = {}
         self._listeners: list[Callable[[Entry], None]] = []
         self._owners: dict[Key | str, str] = {}
         self._unread: dict[Key, str] = {}
@@ -114,8 +117,12 @@ class FileCluster:
                 self._sessions[keys.of(read)] = read
             case SpiceboxClass():
                 self._classes[keys.of(read)] = read
+            case SpiceboxToolkit():
+                self._toolkits[keys.of(read)] = read
+            case SpiceboxToolspec():
+                self._toolspecs[keys.of(read)] = read
 
-    def _claim_names(self, read: Admitted, document: Document) -> None:
+    def _claim_names(self, read: Parsed, document: Document) -> None:
         """No two objects have one name or one UID: which of them would be meant?"""
         claims: tuple[tuple[str, Key | str], ...] = (
             ("metadata.name", keys.of(read)),

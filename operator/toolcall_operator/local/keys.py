@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from toolcall_operator.api.base import Manifest
+from toolcall_operator.api.crds import CLUSTER_WIDE
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.toolcall import ToolCall
@@ -46,4 +47,4 @@ def of_unread(raw: object) -> Key | None:
 
 
 def _key(kind: str, namespace: str, name: str) -> Key:
-    return Key(kind, "" if kind == SpiceboxClass.__name__ else namespace, name)
+    return Key(kind, "" if kind in CLUSTER_WIDE else namespace, name)

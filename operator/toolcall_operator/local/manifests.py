@@ -4,7 +4,7 @@ import contextlib
 import errno
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,11 @@ class Loaded:
 
     documents: tuple[Document, ...] = ()
     findings: tuple[Finding, ...] = ()
+
+
+def unwritten(source: str, raw: Mapping[str, Any]) -> Document:
+    """A document that stands in no file; `source` says where it was found."""
+    return Document(source, 1, raw, yamlnodes.NOWHERE)
 
 
 class Unreadable(ValueError):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from toolcall_operator.api.spiceboxclass import SpiceboxClass
-from toolcall_operator.api.spiceboxsession import SpiceboxSession
+from toolcall_operator.api.parsing import Parsed
 from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.core import validation
 from toolcall_operator.core.outcomes import Refused
@@ -14,7 +13,7 @@ from toolcall_operator.core.world import World
 from toolcall_operator.local.lint import Known, Remark
 
 
-def objections(parsed: ToolCall | SpiceboxClass | SpiceboxSession, known: Known) -> Iterator[Remark]:
+def objections(parsed: Parsed, known: Known) -> Iterator[Remark]:
     """Everything a cluster would refuse the call for; nothing while its session, class or tool is not known."""
     session = known.session_of(parsed) if isinstance(parsed, ToolCall) else None
     session_class = known.class_of(session) if session else None

@@ -89,6 +89,10 @@ class Positions:
         return Positions(found.value[index]) if isinstance(found, yaml.SequenceNode) else self
 
 
+NOWHERE = Positions(yaml.MappingNode(f"{_TAG}map", [], yaml.Mark("", 0, 0, 0, None, None)))
+"""The positions of a document that was written in no file."""
+
+
 def _step(node: yaml.Node, step: re.Match[str]) -> tuple[yaml.Node, int] | None:
     """The node one step down and the line it begins on."""
     if isinstance(node, yaml.SequenceNode) and step["index"]:

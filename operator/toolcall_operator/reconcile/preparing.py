@@ -154,7 +154,7 @@ async def enter(plan: Plan, record: Record, ports: Ports, held: AsyncExitStack) 
         Unavailable: there is no sandbox now.
     """
     world = await ports.cluster.observe(record.call)
-    found: Plan | Refused | Wait = plan if world.session is plan.session else validation.plan(record.call, world)
+    found: Plan | Refused | Wait = plan if world is plan.world else validation.plan(record.call, world)
     if isinstance(found, Wait):  # nothing is refused for what memory lacks
         found = validation.plan(record.call, await ports.cluster.observe(record.call, live=True))
     if isinstance(found, Wait):

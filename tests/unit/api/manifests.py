@@ -20,6 +20,42 @@ def session(**spec: Any) -> dict[str, Any]:  # noqa: ANN401 (fields of a manifes
     return _object("SpiceboxSession", {"class": "plain", **spec})
 
 
+EFFECTS = {
+    "destructive": False,
+    "reads": [],
+    "writes": [],
+    "network": {"destinations": []},
+    "filesystem": {"paths": []},
+    "creds": {"required": [], "writes": []},
+}
+
+
+def toolkit(**spec: Any) -> dict[str, Any]:  # noqa: ANN401 (fields of a manifest)
+    fields = {
+        "name": "say",
+        "toolkitRevision": "1",
+        "target": {"binary": "say"},
+        "parser": {"kind": "declarative"},
+        "env": {"allowed": []},
+        "subcommands": [subcommand()],
+    }
+    return _object("SpiceboxToolkit", {**fields, **spec})
+
+
+def subcommand(*path: str, **fields: Any) -> dict[str, Any]:  # noqa: ANN401 (fields of a manifest)
+    return {"path": list(path), "effects": EFFECTS, **fields}
+
+
+def toolspec(**spec: Any) -> dict[str, Any]:  # noqa: ANN401 (fields of a manifest)
+    fields = {
+        "name": "say-all",
+        "version": "1",
+        "toolkit": {"name": "say", "revision": "1"},
+        "allowSubcommands": [""],
+    }
+    return _object("SpiceboxToolspec", {**fields, **spec})
+
+
 def tool(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 (fields of a manifest)
     return session_class(tools=[{"name": "a", **fields}])
 

@@ -136,6 +136,8 @@ def test_names_scopes_and_categories_are_those_of_the_group() -> None:
         "ToolCall": ("Namespaced", "toolcalls", ["tc"], categories),
         "SpiceboxSession": ("Namespaced", "spiceboxsessions", ["sbxses"], categories),
         "SpiceboxClass": ("Cluster", "spiceboxclasses", ["sbxcls"], categories),
+        "SpiceboxToolkit": ("Cluster", "spiceboxtoolkits", ["sbxtk"], categories),
+        "SpiceboxToolspec": ("Cluster", "spiceboxtoolspecs", ["sbxtsp"], categories),
     }
 
 
@@ -181,6 +183,8 @@ def test_defaults_are_spelled_as_manifests_spell_them() -> None:
         manifests.tool(service={"name": "records", "path": "/lookup"}),
         manifests.tool(command=["a"], parameters={"type": "object", "properties": {"a": {}}}),
         manifests.session(owner={"app": "web", "user": "alice"}, toolspecs=[], toolConfig={"a": [1]}),
+        manifests.toolkit(subcommands=[manifests.subcommand("a", "b", flags=[{"short": "C", "type": "path"}])]),
+        manifests.toolspec(allow={"network": {"destinations": []}}, exceptions=[{}], constraints=[{}]),
     ),
 )
 def test_what_the_model_takes_the_schema_takes(manifest: dict[str, Any]) -> None:
@@ -225,6 +229,17 @@ def test_what_the_model_takes_the_schema_takes(manifest: dict[str, Any]) -> None
         manifests.session_class(sandbox={"kind": "microvm"}),
         manifests.session_class(tools=[{"name": "a", "command": ["a"]}] * 2),
         manifests.session(owner={"app": "web/x", "user": "a"}),
+        manifests.toolkit(parser={"kind": "regex"}),
+        manifests.toolkit(env={"allowed": [{"name": "A"}] * 2}),
+        manifests.toolkit(globalFlags=[{"long": "a", "type": "float"}]),
+        manifests.toolkit(globalFlags=[{"long": "--a", "type": "bool"}]),
+        manifests.toolkit(globalFlags=[{"short": "ab", "type": "bool"}]),
+        manifests.toolkit(globalFlags=[{"long": "a", "type": "stringList", "arity": 0}]),
+        manifests.toolkit(subcommands=[manifests.subcommand("--a")]),
+        manifests.toolspec(allowSubcommands=None),
+        manifests.toolspec(allowSubcommands=["a", "a"]),
+        manifests.toolspec(toolkit={"name": "say"}),
+        manifests.toolspec(deny={"effects": {"reads": ["disk"]}}),
     ),
 )
 def test_what_the_schema_refuses_the_model_refuses(manifest: dict[str, Any]) -> None:
@@ -238,6 +253,8 @@ SMALLEST = {
     "ToolCall": manifests.call(),
     "SpiceboxClass": manifests.session_class(),
     "SpiceboxSession": manifests.session(),
+    "SpiceboxToolkit": manifests.toolkit(),
+    "SpiceboxToolspec": manifests.toolspec(),
 }
 
 
@@ -262,6 +279,7 @@ def test_the_schema_and_the_model_accept_the_same_but_for_what_is_marked(kind: s
 
 
 LONG, NO_NAME = "x" * 131_072, "NOT-A-NAME"
+NO_NAMES = {"pattern": NO_NAME, "maxLength": "A" * 257}
 TOKEN_HASH_IS_MISSING = "streamTokenHash is required when mode is stream or interactive"  # noqa: S105 (a message)
 STRICTER = {
     ("ToolCall", "spec.args[]", "maxLength"): manifests.call(args=[LONG]),
@@ -277,6 +295,30 @@ STRICTER = {
     ("SpiceboxClass", "spec.tools[].defaultArgs[]", "maxLength"): manifests.tool(command=["a"], defaultArgs=[LONG]),
     ("SpiceboxClass", "spec.allowedEnvNames[]", "pattern"): manifests.session_class(allowedEnvNames=[NO_NAME]),
     ("SpiceboxClass", "spec.allowedEnvNames[]", "maxLength"): manifests.session_class(allowedEnvNames=["A" * 257]),
+    ("SpiceboxToolkit", "spec.target.versionProbe.args[]", "maxLength"): manifests.toolkit(
+        target={"binary": "say", "versionProbe": {"args": [LONG], "extract": {"kind": "line1"}}}
+    ),
+    **{
+        ("SpiceboxToolkit", "spec.env.allowed[].name", keyword): manifests.toolkit(env={"allowed": [{"name": name}]})
+        for keyword, name in NO_NAMES.items()
+    },
+    **{
+        ("SpiceboxToolkit", f"spec.subcommands[].effects.creds.{part}[]", keyword): manifests.toolkit(
+            subcommands=[
+                manifests.subcommand(
+                    effects={**manifests.EFFECTS, "creds": {"required": [], "writes": [], part: [name]}}
+                )
+            ]
+        )
+        for part in ("required", "writes")
+        for keyword, name in NO_NAMES.items()
+    },
+    **{
+        ("SpiceboxToolspec", "spec.allow.creds.required[]", keyword): manifests.toolspec(
+            allow={"creds": {"required": [name]}}
+        )
+        for keyword, name in NO_NAMES.items()
+    },
 }
 
 

@@ -10,6 +10,8 @@ from tests.unit.api import manifests
 from toolcall_operator.api import parsing
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
+from toolcall_operator.api.spiceboxtoolkit import SpiceboxToolkit
+from toolcall_operator.api.spiceboxtoolspec import SpiceboxToolspec
 from toolcall_operator.api.toolcall import ToolCall
 
 JSON = st.recursive(
@@ -19,6 +21,7 @@ JSON = st.recursive(
     ),
     max_leaves=10,
 )
+OURS = "must be ToolCall or SpiceboxClass or SpiceboxSession or SpiceboxToolkit or SpiceboxToolspec"
 FIELDS = st.sampled_from(
     ["session", "tool", "args", "env", "stdin", "timeout", "credentials", "arguments", "cancel", "mode", "x"]
 )
@@ -36,8 +39,10 @@ def malformed(raw: object) -> parsing.Malformed:
         (manifests.call(), ToolCall),
         (manifests.session_class(), SpiceboxClass),
         (manifests.session(), SpiceboxSession),
+        (manifests.toolkit(), SpiceboxToolkit),
+        (manifests.toolspec(), SpiceboxToolspec),
     ),
-    ids=["ToolCall", "SpiceboxClass", "SpiceboxSession"],
+    ids=["ToolCall", "SpiceboxClass", "SpiceboxSession", "SpiceboxToolkit", "SpiceboxToolspec"],
 )
 def test_a_document_becomes_an_object_of_its_kind(manifest: dict[str, Any], kind: type) -> None:
     assert isinstance(parsing.parse(manifest), kind)
@@ -86,14 +91,14 @@ def test_the_error_carries_what_can_be_known_of_the_object() -> None:
             {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "a"}},
             {
                 "apiVersion": "must be agentprimitives.authzed.com/v1alpha1",
-                "kind": "must be ToolCall or SpiceboxClass or SpiceboxSession",
+                "kind": OURS,
             },
         ),
         (
             {**manifests.call(), "apiVersion": "agentprimitives.authzed.com/v2"},
             {"apiVersion": "must be agentprimitives.authzed.com/v1alpha1"},
         ),
-        ({**manifests.call(), "kind": ["ToolCall"]}, {"kind": "must be ToolCall or SpiceboxClass or SpiceboxSession"}),
+        ({**manifests.call(), "kind": ["ToolCall"]}, {"kind": OURS}),
         ({**manifests.call(), "metadata": {}}, {"metadata.name": "is required"}),
         ({**manifests.call(), "metadata": None, "spec": None}, {"metadata": "is required", "spec": "is required"}),
         ({**manifests.call(), "spec": []}, {"spec": "must be an object"}),

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.unit.api import manifests
-from toolcall_operator.api import parsing
+from toolcall_operator.api import crds, parsing
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
 
 
@@ -79,3 +79,17 @@ def test_the_class_that_was_resolved_is_a_whole_class() -> None:
     assert status is not None
     assert status.resolved_class is not None
     assert status.resolved_class.limits.max_concurrent_calls == 64
+
+
+@pytest.mark.parametrize("field", ("class", "mounts", "toolspecs", "toolConfig"))
+def test_what_the_sandbox_was_made_of_and_its_calls_are_judged_by_stays_once_the_session_is_bound(field: str) -> None:
+    schema = next(crds.schema(kind) for kind in crds.KINDS if kind.model is SpiceboxSession)
+
+    (rule,) = (rule for rule in schema["x-kubernetes-validations"] if rule["fieldPath"] == f".spec.{field}")
+
+    assert rule["rule"] == (
+        "!has(oldSelf.status) || !has(oldSelf.status.resolvedClass) || "
+        f"has(self.spec.{field}) == has(oldSelf.spec.{field}) && "
+        f"(!has(self.spec.{field}) || self.spec.{field} == oldSelf.spec.{field})"
+    )
+    assert rule["message"].startswith(f"spec.{field} cannot change any more: ")

@@ -39,6 +39,7 @@ const outsider = 1000
 func TestMain(m *testing.M) {
 	switch role := os.Getenv(roleVariable); role {
 	case "":
+		syscall.Umask(0o022) // What is made here is for another user, whatever mask the tests were started with.
 		code := m.Run()
 		if place != "" {
 			_ = os.RemoveAll(place)
@@ -128,12 +129,15 @@ func beShim() error {
 	return nil
 }
 
+// shelf is where that folder is made: not TMPDIR, which may lie where the unprivileged user cannot go, or in a folder that every call may read.
+const shelf = "/tmp"
+
 // place is a folder that every user may enter, with copies of the test program and of the tool that attacks.
 var place string
 
 var prepare = sync.OnceValue(func() error {
 	var err error
-	if place, err = os.MkdirTemp("", "confine-"); err != nil {
+	if place, err = os.MkdirTemp(shelf, "confine-"); err != nil {
 		return err
 	}
 	build := exec.Command("go", "build", "-o", filepath.Join(place, "tool"), ".")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from toolcall_operator.adapters.cluster.client import Client
-from toolcall_operator.adapters.cluster.resources import CLASSES, DEFINITIONS, SESSIONS, TOOLCALLS, Resource
+from toolcall_operator.adapters.cluster.resources import DEFINITIONS, OURS, TOOLCALLS, Resource
 from toolcall_operator.api.base import GROUP
 from toolcall_operator.errors import Gone, Rejected
 
@@ -23,7 +23,7 @@ async def require(client: Client) -> None:
         Unavailable: they cannot be asked for, or a right lacks.
         Rejected: one is not there, belongs to the public operator of this API, or is of another version.
     """
-    for resource in (TOOLCALLS, SESSIONS, CLASSES):
+    for resource in OURS:
         name = f"{resource.plural}.{resource.group}"
         try:
             found = await client.get(DEFINITIONS.named(name))

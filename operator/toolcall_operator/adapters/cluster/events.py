@@ -15,6 +15,7 @@ from toolcall_operator.adapters.cluster.client import Client
 from toolcall_operator.adapters.cluster.resources import EVENTS
 from toolcall_operator.api import times
 from toolcall_operator.api.base import API_VERSION, Manifest
+from toolcall_operator.api.crds import CLUSTER_WIDE
 from toolcall_operator.core import plaintext
 from toolcall_operator.errors import OperatorError
 
@@ -46,7 +47,7 @@ class Subject:
     def of(cls, manifest: Manifest) -> Subject:
         """The subject that an object is."""
         metadata = manifest.metadata
-        namespace = "" if manifest.kind == "SpiceboxClass" else metadata.namespace
+        namespace = "" if manifest.kind in CLUSTER_WIDE else metadata.namespace
         return cls(manifest.kind, namespace, metadata.name, metadata.uid)
 
 

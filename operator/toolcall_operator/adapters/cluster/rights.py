@@ -17,11 +17,14 @@ from toolcall_operator.adapters.cluster.resources import (
     LEASES,
     NAMESPACES,
     NETWORK_POLICIES,
+    OURS,
     PODS,
     SECRETS,
     SERVICES,
     SESSIONS,
     TOOLCALLS,
+    TOOLKITS,
+    TOOLSPECS,
     Address,
     Resource,
 )
@@ -39,8 +42,8 @@ _WHERE_CALLS_RUN: Sequence[tuple[Resource, str, str]] = (
 )
 _IN_THE_CLUSTER: Sequence[tuple[Resource, str, str]] = (
     (DEFINITIONS, "", "get"),
-    (CLASSES, "", "get list watch"),
-    (CLASSES, "status", "patch"),
+    *((resource, "", "get list watch") for resource in (CLASSES, TOOLKITS, TOOLSPECS)),
+    *((resource, "status", "patch") for resource in (CLASSES, TOOLKITS, TOOLSPECS)),
     (NAMESPACES, "", "get"),
 )
 _AT_THE_API_SERVER: Sequence[tuple[Resource, str, str]] = ((SERVICES, "", "get"), (ENDPOINT_SLICES, "", "list"))
@@ -48,7 +51,7 @@ _AT_HOME: Sequence[tuple[Resource, str, str]] = ((LEASES, "", "get create update
 
 # The names of the objects to which a right may be limited: rights to make or list objects cannot be.
 _ONLY = {
-    DEFINITIONS: tuple(f"{each.plural}.{each.group}" for each in (TOOLCALLS, SESSIONS, CLASSES)),
+    DEFINITIONS: tuple(f"{each.plural}.{each.group}" for each in OURS),
     SERVICES: ("kubernetes",),
     SECRETS: (operatorkey.NAME,),
     LEASES: (lease.NAME,),

@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toolcall_operator.adapters.cluster.client import Selection
-from toolcall_operator.adapters.cluster.resources import CLASSES, PODS, SESSIONS, TOOLCALLS, Address, Resource
+from toolcall_operator.adapters.cluster.resources import (
+    CLASSES,
+    PODS,
+    SESSIONS,
+    TOOLCALLS,
+    TOOLKITS,
+    TOOLSPECS,
+    Address,
+    Resource,
+)
 from toolcall_operator.core.pod.podspec import SESSION_LABEL
 
 ENDED = Selection(fields="status.finished=true", metadata_only=True)
@@ -46,5 +55,7 @@ WATCHED = (
     CALLS,
     Watched("SpiceboxSession", SESSIONS),
     Watched("SpiceboxClass", CLASSES, namespaced=False),
+    Watched("SpiceboxToolkit", TOOLKITS, namespaced=False),
+    Watched("SpiceboxToolspec", TOOLSPECS, namespaced=False),
     Watched("Pod", PODS, labels=SESSION_LABEL),
 )

@@ -1,0 +1,75 @@
+"""What would become of a call, told to people: what speaks against it, and what its toolspecs make of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from toolcall_operator.api.toolcall import ToolCall
+from toolcall_operator.core import target as targets
+from toolcall_operator.core import validation
+from toolcall_operator.core.outcomes import Refused, Wait
+from toolcall_operator.core.policy import explanation, judging
+from toolcall_operator.core.policy.candidates import Allowed, Decision
+from toolcall_operator.core.readiness import Objection
+from toolcall_operator.core.target import Target
+from toolcall_operator.core.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """Whether the call would run, and why, in lines without secrets."""
+
+    allowed: bool
+    lines: tuple[str, ...]
+
+
+def explained(call: ToolCall, world: World) -> Explained:
+    """What would become of the call in this world; nothing is run, and nothing waited for."""
+    checks = [found for check in validation.CHECKS for found in check(call, world)]
+    found = targets.found(call, world)
+    decision = _decision(call, found, world)
+    allowed = not checks and (decision is None or isinstance(decision, Allowed))
+    lines = (*_told(call, found, allowed=allowed), *_checks(checks), *_policy(found, decision))
+    return Explained(allowed, lines)
+
+
+def _decision(call: ToolCall, found: Target | None, world: World) -> Decision | None:
+    if found is None or not judging.is_judged(found):
+        return None
+    return judging.decided(call, found, world.toolspecs or ())
+
+
+def _told(call: ToolCall, found: Target | None, *, allowed: bool) -> Iterator[str]:
+    verdict = "would run" if allowed else "would not run"
+    yield f"ToolCall {call.metadata.namespace}/{call.metadata.name} {verdict}"
+    if found:
+        names = found.session.metadata.name, found.session_class.metadata.name, found.tool.name
+        yield "  session {}, class {}, tool {}".format(*names)
+
+
+def _checks(found: list[Objection]) -> Iterator[str]:
+    for each in found:
+        match each:
+            case Refused():
+                yield f"  refused: {each.reason}: {each.message}"
+            case Wait():
+                yield f"  would wait: {each.refusal.message}"
+
+
+def _policy(found: Target | None, decision: Decision | None) -> Iterator[str]:
+    if decision is None:
+        if found:
+            yield "  not judged: the class declares no toolspecs, or the tool is no program"
+        return
+    yield from (f"  {line}" for line in explanation.lines(decision))
+    if isinstance(decision, Allowed):
+        yield from _confined(decision)
+
+
+def _confined(allowed: Allowed) -> Iterator[str]:
+    """What the sandbox keeps the process from, whatever its arguments say."""
+    told = judging.told(judging.confinement(judging.allowed(allowed)))
+    yield "  confined: network " + ("as its sandbox" if told.network == "Sandbox" else "none")
+    if told.writable is not None:
+        yield "  confined: writes only below " + (", ".join(told.writable) or "nothing")

@@ -1,0 +1,123 @@
+"""What the toolspecs of a session say of a call, in the words of the core: it may run so, must not run, has to wait."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Literal
+
+from toolcall_operator.api.toolcall import ToolCall
+from toolcall_operator.api.toolcallstatus import Confinement as StatusConfinement
+from toolcall_operator.api.toolcallstatus import FailedRule, ToolspecFailure
+from toolcall_operator.core import execenv
+from toolcall_operator.core.outcomes import Confinement, Refused, Wait
+from toolcall_operator.core.policy import candidates, decision
+from toolcall_operator.core.policy import confinement as confining
+from toolcall_operator.core.policy.candidates import Allowed, Candidate, Decision, Denied, Failure, Waiting
+from toolcall_operator.core.policy.decision import Invocation
+from toolcall_operator.core.policy.toolspecs import Toolspec
+from toolcall_operator.core.reasons import Reason
+from toolcall_operator.core.reasons import Waiting as WaitingFor
+from toolcall_operator.core.target import Target
+
+PATIENCE = timedelta(seconds=30)
+"""How long a call waits for a toolspec or toolkit that nobody has judged yet."""
+
+FAILURES_TOLD = 64
+"""As many as the status of a call has room for."""
+
+_WORKSPACE = "/workspace"
+_NOTHING = StatusConfinement(network="None", writable=())
+"""How a call runs whose status does not tell how it was to be confined."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """By which toolspec a call was accepted, and what comes with that: variables, and how it is confined."""
+
+    name: str
+    toolkit_env: Mapping[str, str] = field(repr=False)
+    confinement: StatusConfinement | None
+
+
+def is_judged(target: Target) -> bool:
+    """Whether calls of the tool need a toolspec that allows them: its class declares toolspecs, and it is a program."""
+    return bool(target.session_class.spec.toolspecs) and target.tool.command is not None
+
+
+def decided(call: ToolCall, target: Target, toolspecs: Sequence[Candidate]) -> Decision:
+    """The decision on a call that has to be judged; `toolspecs` are those of its session, in their order."""
+    speaking = [each for each in toolspecs if each.tool in {call.spec.tool, ""}]
+    return candidates.decide(call.spec.tool, speaking, lambda toolspec: invocation(call, target, toolspec))
+
+
+def invocation(call: ToolCall, target: Target, toolspec: Toolspec) -> Invocation:
+    """What there is to judge: the call as its process would see it, with the defaults of the toolspec's toolkit."""
+    program, *argv = target.argv(call)
+    env, session = call.spec.env, target.session.spec
+    given = execenv.assemble(env, session.default_env, toolspec.toolkit.spec.env_defaults, target.class_env)
+    return Invocation(
+        program=program,
+        argv=tuple(argv),
+        env={**target.class_env, **given},
+        given=frozenset({*env, *session.default_env}),
+        cwd=_WORKSPACE,
+        config=session.tool_config or {},
+        has_stdin=bool(call.spec.stdin),
+        class_env=frozenset(target.session_class.spec.allowed_env_names),
+    )
+
+
+def objection(found: Decision) -> Refused | Wait | None:
+    """What a decision speaks against the call, if it does."""
+    match found:
+        case Allowed():
+            return None
+        case Denied():
+            return _refused(found)
+        case Waiting():
+            return Wait(WaitingFor.POLICY, PATIENCE, _refused(found.refusal))
+
+
+def allowed(found: Decision) -> Accepted:
+    """What comes with a decision that allows.
+
+    Raises:
+        LookupError: it does not allow.
+    """
+    if not isinstance(found, Allowed):
+        raise LookupError("the call was not allowed")
+    toolspec = found.toolspec
+    return Accepted(toolspec.name, toolkit_env(toolspec), told(confining.of(found.judgement)))
+
+
+def told(confinement: Confinement) -> StatusConfinement:
+    """How a call is confined, as its status tells it."""
+    network: Literal["Sandbox", "None"] = "Sandbox" if confinement.network else "None"
+    return StatusConfinement(network=network, writable=confinement.writable)
+
+
+def toolkit_env(toolspec: Candidate | None) -> Mapping[str, str]:
+    """The defaults that come with the toolspec a call was accepted by."""
+    return toolspec.toolkit.spec.env_defaults if isinstance(toolspec, Toolspec) else {}
+
+
+def confinement(accepted: Accepted | None) -> Confinement:
+    """What the sandbox keeps the process from; of a call that was claimed, as its status tells."""
+    if accepted is None:
+        return Confinement()
+    told = accepted.confinement or _NOTHING
+    return Confinement(network=told.network != "None", writable=told.writable, trusted=True)
+
+
+def _refused(denied: Denied) -> Refused:
+    """The refusal; where nothing but a variable stands in the way of every toolspec, that is the reason."""
+    by_env = all(failure.path == decision.ENV for failure in denied.failures)
+    reason = Reason.ENV_NAME_FORBIDDEN if by_env and denied.failures else Reason.TOOLSPEC_DENIED
+    return Refused(reason, denied.message, failures=tuple(map(_told, denied.failures[:FAILURES_TOLD])))
+
+
+def _told(failure: Failure) -> ToolspecFailure:
+    rule = FailedRule(path=failure.path, message=failure.message) if failure.path else None
+    return ToolspecFailure(spec_name=failure.spec_name, reason=failure.reason, failed_on=rule)

@@ -127,6 +127,14 @@ class Leader:
         """Have it judged, and the sessions that wait for it looked at."""
         self.controller.touch_class(name)
 
+    def toolkit(self, name: str) -> None:
+        """Have it judged."""
+        self.controller.touch_toolkit(name)
+
+    def toolspec(self, name: str) -> None:
+        """Have it judged, and the classes that name it."""
+        self.controller.touch_toolspec(name)
+
     def pod(self, pod: PodView, *, gone: bool) -> None:
         """Have the calls in it end when it has."""
         self.sandboxes.pod_changed(pod, gone=gone)

@@ -17,6 +17,9 @@ from toolcall_operator.core.outcomes import Cause, ExecRequest, ExecResult
 
 PERIOD = 251  # of the bytes that `tool write` writes
 MEMORY = 256 << 20
+NEARLY_ALL = MEMORY // 32 * 29
+"""Above the nine tenths at which a supervisor kills, and far enough below MEMORY for a supervisor beside it: a kernel
+whose own limit is met may take the whole container first."""
 _NUMBERS = itertools.count(1)
 
 

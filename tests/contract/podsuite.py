@@ -27,6 +27,7 @@ class PodSuite(SandboxSuite, ReattachSuite):
     SPOILING: ClassVar = {
         "test_the_sandbox_knows_every_call_and_its_state": "it counts the calls of its sandbox",
         "test_an_older_leader_can_change_nothing_and_still_see": "it leaves a newer leader behind",
+        "test_the_biggest_call_dies_when_memory_runs_out": "if its promise is broken the kernel ends the sandbox",
         "test_a_sandbox_that_restarted_says_so_and_starts_nothing": "it ends the sandbox",
         "test_a_sandbox_that_is_told_to_end_says_why_its_calls_ended": "it ends the sandbox",
     }

@@ -357,7 +357,7 @@ class EndSuite(Suite):
         small = box.call("alloc", "1000000", "60s")
         async with box.sandbox.start(small) as execution:
             await harness.ready(execution)
-            big = await box.run("alloc", str(harness.MEMORY), "60s", limits=Limits(timeout=30))
+            big = await box.run("alloc", str(harness.NEARLY_ALL), "60s", limits=Limits(timeout=30))
             assert (await box.sandbox.calls())[small.uid] is ports.CallState.RUNNING
             await box.sandbox.kill(small.uid)
 

@@ -13,7 +13,11 @@ from typing import Any
 from toolcall_operator import errors
 from toolcall_operator.api.spiceboxclass import SpiceboxClass, SpiceboxClassStatus
 from toolcall_operator.api.spiceboxsession import FINALIZER, SpiceboxSession, SpiceboxSessionStatus
+from toolcall_operator.api.spiceboxtoolkit import SpiceboxToolkit, SpiceboxToolkitStatus
+from toolcall_operator.api.spiceboxtoolspec import SpiceboxToolspec, SpiceboxToolspecStatus
+from toolcall_operator.core.judgeable import Judgeable, JudgedStatus
 from toolcall_operator.core.pod.pods import Container, PodView
+from toolcall_operator.core.policy.library import Library
 from toolcall_operator.core.unread import Unread
 from toolcall_operator.ports import CallState
 from toolcall_operator.sessions.ports import Activity, Greeting
@@ -77,13 +81,16 @@ class FakeSessionCluster:
 
     `faults` holds, by the name of an operation, what its next attempts raise; `always` what each one raises.
     `lingering` pods stay when they are deleted; a `lagging` cache does not show what was reported. `unread` tells which
-    sessions cannot be read and why, `unread_classes` the same of classes. `log` tells what was made and unmade, in
+    sessions cannot be read and why, `unread_classes` the same of classes, `unread_policies` of toolkits and toolspecs by
+    kind and name. `log` tells what was made and unmade, in
     order; `asked` how often each operation was asked for.
     """
 
     time: FakeTime
     wake: Callable[[Key], None] = lambda _key: None
     wake_class: Callable[[str], None] = lambda _name: None
+    wake_toolkit: Callable[[str], None] = lambda _name: None
+    wake_toolspec: Callable[[str], None] = lambda _name: None
     lingering: bool = False
     lagging: bool = False
     faults: dict[str, list[errors.OperatorError]] = field(default_factory=dict)
@@ -92,6 +99,10 @@ class FakeSessionCluster:
     classes: dict[str, SpiceboxClass] = field(default_factory=dict)
     unread: dict[Key, str] = field(default_factory=dict)
     unread_classes: dict[str, str] = field(default_factory=dict)
+    toolkits: dict[str, SpiceboxToolkit] = field(default_factory=dict)
+    toolspecs: dict[str, SpiceboxToolspec] = field(default_factory=dict)
+    unread_policies: dict[tuple[str, str], Unread] = field(default_factory=dict)
+    library: Library = field(default_factory=Library)
     uncached: dict[str, SpiceboxClass] = field(default_factory=dict)
     manifests: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     views: dict[str, PodView] = field(default_factory=dict)
@@ -101,6 +112,7 @@ class FakeSessionCluster:
     annotations: dict[str, Mapping[str, str | None]] = field(default_factory=dict)
     reported: list[SpiceboxSessionStatus] = field(default_factory=list)
     reported_classes: list[SpiceboxClassStatus] = field(default_factory=list)
+    reported_policies: list[tuple[str, SpiceboxToolkitStatus | SpiceboxToolspecStatus]] = field(default_factory=list)
     remarks: list[tuple[str, str]] = field(default_factory=list)
     log: list[str] = field(default_factory=list)
     asked: Counter[str] = field(default_factory=Counter)
@@ -121,6 +133,37 @@ class FakeSessionCluster:
         """A class is deleted."""
         del self.classes[name]
         self.wake_class(name)
+
+    def apply_policy(self, policy: SpiceboxToolkit | SpiceboxToolspec) -> None:
+        """A toolkit or a toolspec is made or changed."""
+        self.unread_policies.pop((policy.kind, policy.metadata.name), None)
+        if isinstance(policy, SpiceboxToolkit):
+            self.toolkits[policy.metadata.name] = policy
+            self._wake_for(policy, self.library.put_toolkit(policy))
+        else:
+            self.toolspecs[policy.metadata.name] = policy
+            self._wake_for(policy, self.library.put_toolspec(policy))
+
+    def remove_policy(self, policy: SpiceboxToolkit | SpiceboxToolspec) -> None:
+        """A toolkit or a toolspec is deleted."""
+        name = policy.metadata.name
+        if isinstance(policy, SpiceboxToolkit):
+            del self.toolkits[name]
+            self._wake_for(policy, self.library.drop_toolkit(name))
+        else:
+            del self.toolspecs[name]
+            self._wake_for(policy, self.library.drop_toolspec(name))
+
+    def garble_policy(self, policy: SpiceboxToolkit | SpiceboxToolspec, why: str) -> None:
+        """A toolkit or a toolspec comes to be one that cannot be read."""
+        name, unread = policy.metadata.name, Unread.of(policy.to_manifest(), (why,))
+        self.unread_policies[policy.kind, name] = unread
+        if isinstance(policy, SpiceboxToolkit):
+            self.toolkits.pop(name, None)
+            self._wake_for(policy, self.library.put_unread_toolkit(name, unread))
+        else:
+            self.toolspecs.pop(name, None)
+            self._wake_for(policy, self.library.put_unread_toolspec(name, unread))
 
     def garble(self, key: Key, why: str = "") -> None:
         """A session comes to be one that cannot be read, or, without a reason for that, can be read again."""
@@ -179,6 +222,18 @@ class FakeSessionCluster:
         why, session_class = self.unread_classes.get(name), self.classes.get(name)
         return Unread.of(session_class.to_manifest(), (why,)) if why and session_class else None
 
+    def toolkit(self, name: str) -> SpiceboxToolkit | None:
+        return self.toolkits.get(name)
+
+    def toolspec(self, name: str) -> SpiceboxToolspec | None:
+        return self.toolspecs.get(name)
+
+    def unread_toolkit(self, name: str) -> Unread | None:
+        return self.unread_policies.get(("SpiceboxToolkit", name))
+
+    def unread_toolspec(self, name: str) -> Unread | None:
+        return self.unread_policies.get(("SpiceboxToolspec", name))
+
     async def live_class(self, name: str) -> SpiceboxClass | None:
         self._act("live_class")
         if why := self.unread_classes.get(name):
@@ -209,23 +264,36 @@ class FakeSessionCluster:
             self.apply(written)
         return written
 
-    async def report_class(self, session_class: SpiceboxClass, status: SpiceboxClassStatus) -> None:
-        self._act("report_class")
-        if session_class.metadata.name not in self.classes:
-            raise errors.Gone("no such class")
-        self.reported_classes.append(status)
-        self.apply_class(session_class.model_copy(update={"status": status}))
+    async def report_judged(self, judged: Judgeable, status: JudgedStatus) -> None:
+        self._act("report_judged")
+        name = judged.metadata.name
+        kept = {**self.classes, **self.toolkits, **self.toolspecs}
+        if name not in kept:
+            raise errors.Gone(f"no such {judged.kind}")
+        if isinstance(status, SpiceboxClassStatus):
+            self.reported_classes.append(status)
+            self.apply_class(self.classes[name].model_copy(update={"status": status}))
+        else:
+            self.reported_policies.append((name, status))
+            policy = self.toolkits[name] if isinstance(judged, SpiceboxToolkit) else self.toolspecs[name]
+            self.apply_policy(policy.model_copy(update={"status": status}))
 
     async def report_unread(
-        self, unread: SpiceboxSession | SpiceboxClass, status: SpiceboxSessionStatus | SpiceboxClassStatus
+        self, unread: SpiceboxSession | Judgeable, status: SpiceboxSessionStatus | JudgedStatus
     ) -> None:
         told = {"conditions": status.conditions, "observed_generation": status.observed_generation}
         if isinstance(unread, SpiceboxSession):
             live = self._live(unread)
             await self.report_session(live, (live.status or SpiceboxSessionStatus()).model_copy(update=told))
-        else:
+        elif isinstance(unread, SpiceboxClass):
             kept = self.classes[unread.metadata.name]
-            await self.report_class(kept, (kept.status or SpiceboxClassStatus()).model_copy(update=told))
+            await self.report_judged(kept, (kept.status or SpiceboxClassStatus()).model_copy(update=told))
+        else:
+            assert not isinstance(status, SpiceboxClassStatus | SpiceboxSessionStatus)
+            self._act("report_judged")
+            self.reported_policies.append((unread.metadata.name, status))
+            garbled = self.unread_policies[unread.kind, unread.metadata.name]
+            self.garble_policy(unread.model_copy(update={"status": status}), garbled.why)
 
     async def hold_session(self, session: SpiceboxSession) -> None:
         self._act("hold", tell="hold")
@@ -268,7 +336,7 @@ class FakeSessionCluster:
         self._act("annotate_pod")
         self.annotations[pod.name] = annotations
 
-    def remark(self, obj: SpiceboxSession | SpiceboxClass, reason: str, message: str) -> None:  # noqa: ARG002 (all in one list)
+    def remark(self, obj: SpiceboxSession | Judgeable, reason: str, message: str) -> None:  # noqa: ARG002 (all in one list)
         self.remarks.append((reason, message))
 
     def _act(self, operation: str, tell: str = "") -> None:
@@ -288,6 +356,12 @@ class FakeSessionCluster:
 
     def _meta(self, session: SpiceboxSession, **update: Any) -> None:  # noqa: ANN401 (fields of metadata)
         self.apply(session.model_copy(update={"metadata": session.metadata.model_copy(update=update)}))
+
+    def _wake_for(self, policy: SpiceboxToolkit | SpiceboxToolspec, toolspecs: frozenset[str]) -> None:
+        if isinstance(policy, SpiceboxToolkit):
+            self.wake_toolkit(policy.metadata.name)
+        for name in toolspecs | ({policy.metadata.name} if isinstance(policy, SpiceboxToolspec) else set()):
+            self.wake_toolspec(name)
 
     def _wake_all(self) -> None:
         for key in list(self.objects):

@@ -37,6 +37,14 @@ class FakeWakes:
         """Remember a class."""
         self.woken.append(f"class {name}")
 
+    def toolkit(self, name: str) -> None:
+        """Remember a toolkit."""
+        self.woken.append(f"toolkit {name}")
+
+    def toolspec(self, name: str) -> None:
+        """Remember a toolspec."""
+        self.woken.append(f"toolspec {name}")
+
     def pod(self, pod: PodView, *, gone: bool) -> None:
         """Remember a pod."""
         self.woken.append(f"pod {pod.name}{' gone' if gone else ''}")

@@ -15,7 +15,7 @@ from tests.unit.adapters.cluster import manifests
 from toolcall_operator import handlers
 from toolcall_operator.adapters.cluster.memory.caches import Caches
 from toolcall_operator.adapters.cluster.memory.departures import Departures
-from toolcall_operator.adapters.cluster.resources import TOOLCALLS
+from toolcall_operator.adapters.cluster.resources import OURS, TOOLCALLS
 from toolcall_operator.errors import Unavailable
 from toolcall_operator.handlers import Intake, Watches
 
@@ -114,12 +114,12 @@ async def test_kopf_is_given_our_credentials() -> None:
 
 
 # What kopf is asked to do ---------------------------------------------------------------------------------------------
-def test_kopf_watches_four_kinds_and_is_asked_for_nothing_that_writes() -> None:
+def test_kopf_watches_our_kinds_and_pods_and_is_asked_for_nothing_that_writes() -> None:
     registry = handlers.registry(Place().intake)
 
     watching = registry._watching.get_all_handlers()  # noqa: SLF001 (kopf has no public way to look)
     others = (registry._changing, registry._spawning, registry._indexing, registry._webhooks)  # noqa: SLF001 (see above)
-    assert [handler.id for handler in watching] == ["toolcalls", "spiceboxsessions", "spiceboxclasses", "pods"]
+    assert [handler.id for handler in watching] == [*(each.plural for each in OURS), "pods"]
     assert not [handler for kind in others for handler in kind.get_all_handlers()]
 
 

@@ -17,7 +17,8 @@ type Base struct {
 	Env         map[string]string
 	Path        []string
 	Box         confine.Box
-	Inputs      *kept.Folder // holds one folder a call, named by uid
+	Roots       []confine.Root // that the box may write
+	Inputs      *kept.Folder   // holds one folder a call, named by uid
 	LandlockABI int
 }
 

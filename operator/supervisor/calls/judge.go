@@ -45,6 +45,7 @@ func notStarted(report shim.Report) wire.Exit {
 		shim.ConfineStep: wire.StepConfine,
 		shim.ForkStep:    wire.StepFork,
 		shim.ExecStep:    wire.StepExec,
+		shim.ResolveStep: wire.StepResolve,
 	}[report.Step]
 	name := unix.ErrnoName(report.Errno)
 	return wire.Exit{Cause: wire.CauseNotStarted, Step: &step, Error: &name}

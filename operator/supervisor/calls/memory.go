@@ -1,6 +1,8 @@
 package calls
 
 import (
+	"math"
+
 	"toolcall-operator/supervisor/internal/proctree"
 	"toolcall-operator/supervisor/wire"
 )
@@ -19,15 +21,17 @@ type Gauge interface {
 	OOMKills() int64
 }
 
-// relieveMemory kills the biggest call when memory is short.
-func (r *Registry) relieveMemory(running []*Call) {
+// relieveMemory kills the biggest call when memory is short, and says how many bytes there are until then.
+func (r *Registry) relieveMemory(running []*Call) (free int64) {
 	if !r.weighs() {
-		return
+		return math.MaxInt64
 	}
 	most := r.config.Gauge.Limit() / 100 * killsAbove
-	if r.config.Gauge.Usage(func() int64 { return totalWeight(running) }) > most {
+	free = most - r.config.Gauge.Usage(func() int64 { return totalWeight(running) })
+	if free < 0 {
 		relieve(running, wire.CauseOutOfMemory, (*Call).weight)
 	}
+	return free
 }
 
 func totalWeight(calls []*Call) (total int64) {

@@ -1,8 +1,10 @@
 package calls
 
 import (
+	"math"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // meter is a gauge that a test sets.
@@ -34,4 +36,23 @@ func TestAToolThatTheKernelKilledForMemoryIsOutOfMemory(t *testing.T) {
 	s.output(c, 1)
 	gauge.kills.Add(1)
 	s.expect(s.end(c), "OutOfMemory")
+}
+
+func TestMemoryIsLookedAtMoreOftenTheLessIsFree(t *testing.T) {
+	for _, row := range []struct {
+		free  int64
+		pause time.Duration
+	}{
+		{math.MaxInt64, lookEvery},
+		{4 << 30, lookEvery},
+		{205 << 20, 205 * time.Second / 4096},
+		{41 << 20, 41 * time.Second / 4096},
+		{1 << 20, lookOften},
+		{0, lookOften},
+		{-1 << 30, lookOften},
+	} {
+		if got := pause(row.free); got != row.pause {
+			t.Errorf("%d bytes free: %s, want %s", row.free, got, row.pause)
+		}
+	}
 }

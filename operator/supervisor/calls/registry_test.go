@@ -176,12 +176,17 @@ func TestAnEndedCallIsForgottenAfterTheRetentionUnlessSomebodyIsAttached(t *test
 }
 
 // sweepTimers makes the runtime let go of timers that were stopped, and of what they would have called: each processor keeps its own until they are a
-// quarter of all it has (runtime/time.go, timers.check).
+// quarter of all it has (runtime/time.go, timers.check), which are those of every test before.
 func sweepTimers() {
 	var all sync.WaitGroup
-	for range 4 * runtime.GOMAXPROCS(0) {
+	var arrived atomic.Int64
+	processors := int64(runtime.GOMAXPROCS(0))
+	for range processors {
 		all.Go(func() {
-			for range 64 {
+			arrived.Add(1)
+			for arrived.Load() < processors { // Without yielding: who waits keeps a processor, and the next one comes to another.
+			}
+			for range 1024 {
 				time.AfterFunc(time.Hour, func() {}).Stop()
 			}
 			runtime.Gosched()

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"toolcall-operator/supervisor/internal/confine"
 	"toolcall-operator/supervisor/internal/kept"
 	"toolcall-operator/supervisor/shim"
 	"toolcall-operator/supervisor/wire"
@@ -65,8 +66,7 @@ func (r *Registry) countRunning() int {
 // spec is what the shim of a call is told. The error is one of its inputs: a call does not run without those it was given.
 func (r *Registry) spec(request wire.Start, hasStdin bool) (shim.Spec, error) {
 	base := r.config.Base
-	box := base.Box
-	box.Read = slices.Clone(box.Read)
+	box := base.confined(request.Confine)
 	hasInputs, err := base.Inputs.Has(request.UID)
 	if err != nil {
 		return shim.Spec{}, err
@@ -83,9 +83,22 @@ func (r *Registry) spec(request wire.Start, hasStdin bool) (shim.Spec, error) {
 		Env:         base.overlaid(request.Env),
 		Path:        base.Path,
 		Box:         box,
+		Trusted:     request.Confine.TrustedProgram,
+		Distrusted:  confine.Paths(base.Roots),
 		Pids:        request.Pids,
 		LandlockABI: base.LandlockABI,
 	}, nil
+}
+
+// confined is the box of all calls, of which a call may lose some.
+func (b Base) confined(c wire.Confinement) confine.Box {
+	box := b.Box
+	box.Read = slices.Clone(box.Read)
+	box.NoNetwork = c.NoNetwork
+	if c.BindsWrites {
+		return box.Bind(b.Roots, c.Writable)
+	}
+	return box
 }
 
 // drop makes a call unknown again that could not be made.

@@ -2,7 +2,6 @@
 package memory
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"os"
@@ -64,14 +63,15 @@ func (c Cgroup) Usage(func() int64) int64 {
 	if err != nil {
 		return 0
 	}
+	counters := c.counters("memory.stat")
 	for _, line := range c.names.cache {
-		usage -= c.counter("memory.stat", line)
+		usage -= counters[line]
 	}
 	return usage
 }
 
 // OOMKills counts the processes of the group that the kernel killed for want of memory.
-func (c Cgroup) OOMKills() int64 { return c.counter(c.names.events, "oom_kill") }
+func (c Cgroup) OOMKills() int64 { return c.counters(c.names.events)["oom_kill"] }
 
 func (c Cgroup) number(file string) (int64, error) {
 	text, err := os.ReadFile(filepath.Join(c.folder, file))
@@ -85,17 +85,16 @@ func (c Cgroup) number(file string) (int64, error) {
 	return n, nil
 }
 
-// counter is one line "name number" of a file, 0 when it is not there.
-func (c Cgroup) counter(file, name string) int64 {
+// counters are the lines "name number" of a file; none when it cannot be read.
+func (c Cgroup) counters(file string) map[string]int64 {
 	text, err := os.ReadFile(filepath.Join(c.folder, file))
 	if err != nil {
-		return 0
+		return nil
 	}
-	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
-		if value, found := strings.CutPrefix(lines.Text(), name+" "); found {
-			n, _ := strconv.ParseInt(value, 10, 64)
-			return n
-		}
+	counters := map[string]int64{}
+	for line := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		counters[name], _ = strconv.ParseInt(value, 10, 64)
 	}
-	return 0
+	return counters
 }

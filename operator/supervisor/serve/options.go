@@ -2,7 +2,6 @@
 package serve
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"net/netip"
@@ -116,20 +115,12 @@ func (o options) apart() error {
 	closed := []flagged{{"the inputs of --work", new(o.inputs())}, {"--spool", &o.spool}}
 	for _, w := range writable {
 		for _, c := range closed {
-			if confine.Touch(realPath(*w.folder), realPath(*c.folder)) {
+			if confine.Touch(confine.RealPath(*w.folder), confine.RealPath(*c.folder)) {
 				return usage.Errorf("%s: %s is writable, and must neither hold nor lie in %s (%s)", w.flag, *w.folder, c.flag, *c.folder)
 			}
 		}
 	}
 	return nil
-}
-
-// realPath is where a path leads, also when its last parts do not exist yet.
-func realPath(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil || path == filepath.Dir(path) {
-		return cmp.Or(real, path)
-	}
-	return filepath.Join(realPath(filepath.Dir(path)), filepath.Base(path))
 }
 
 func (o options) inputs() string { return filepath.Join(o.work, "in") }

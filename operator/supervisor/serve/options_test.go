@@ -103,7 +103,7 @@ func TestTheBoxHoldsTheOutFolderAndNeverTheInputsOrTheSpool(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := box(o)
+	b, _ := box(o)
 	written := strings.Join(b.Write, " ")
 	for _, folder := range []string{"/w", "/srv/x/out", "/tmp", "/extra"} {
 		if !strings.Contains(written, folder) {

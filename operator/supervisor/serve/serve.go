@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
 	"syscall"
 	"time"
 
@@ -108,12 +109,14 @@ func newRegistry(o options, p places) (*calls.Registry, error) {
 		return nil, err
 	}
 	env := calls.BaseEnv(os.Environ(), o.home, o.tmp)
+	box, roots := box(o)
 	return calls.NewRegistry(calls.Config{
 		Launcher: launcher,
 		Base: calls.Base{
 			Env:         env,
 			Path:        calls.SearchPath(env["PATH"]),
-			Box:         box(o),
+			Box:         box,
+			Roots:       roots,
 			Inputs:      p.inputs,
 			LandlockABI: confine.ABI(),
 		},
@@ -124,13 +127,14 @@ func newRegistry(o options, p places) (*calls.Registry, error) {
 	}), nil
 }
 
-// box is what every call may reach. The folders of inputs and spools are hidden whatever the command line says: no call may read another's.
-func box(o options) confine.Box {
+// box is what every call may reach, and the folders of it that it may write. Those of inputs and spools are hidden whatever the command line says: no
+// call may read another's.
+func box(o options) (confine.Box, []confine.Root) {
 	b := confine.DefaultBox(append([]string{o.work, o.spool}, o.hide...))
-	b.Write = append(b.Write, o.workspace, o.out(), o.tmp, o.home)
-	b.Write = append(b.Write, o.writable...)
+	roots := confine.Roots(slices.Concat(b.Write, []string{o.workspace, o.out(), o.tmp, o.home}, o.writable))
+	b.Write = confine.Paths(roots)
 	b.RefuseUnixSockets = o.refuseUnixSockets
-	return b
+	return b, roots
 }
 
 // shimEnv is the environment of shims: one processor, for on a large machine the Go runtime would prepare for all of them, and a second one costs each

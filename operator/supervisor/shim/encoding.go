@@ -20,8 +20,11 @@ var errMalformed = errors.New("a malformed spec")
 func (s Spec) Append(to []byte) []byte {
 	start := len(to)
 	to = append(to, make([]byte, headSize)...)
-	for _, n := range []int{s.Pids, s.LandlockABI, int(flag(s.Box.RefuseUnixSockets))} {
+	for _, n := range []int{s.Pids, s.LandlockABI} {
 		to = appendText(to, strconv.Itoa(n))
+	}
+	for _, set := range s.flags() {
+		to = appendText(to, strconv.Itoa(int(flag(*set))))
 	}
 	for _, list := range s.lists() {
 		to = appendText(to, strconv.Itoa(len(*list)))
@@ -34,7 +37,11 @@ func (s Spec) Append(to []byte) []byte {
 }
 
 func (s *Spec) lists() []*[]string {
-	return []*[]string{&s.Argv, &s.Env, &s.Path, &s.Box.Read, &s.Box.Write, &s.Box.Devices}
+	return []*[]string{&s.Argv, &s.Env, &s.Path, &s.Box.Read, &s.Box.Write, &s.Box.Devices, &s.Distrusted}
+}
+
+func (s *Spec) flags() []*bool {
+	return []*bool{&s.Box.RefuseUnixSockets, &s.Box.NoNetwork, &s.Box.BindsWrites, &s.Trusted}
 }
 
 func appendText(to []byte, text string) []byte { return append(append(to, text...), 0) }
@@ -78,7 +85,9 @@ func decode(body string) (Spec, error) {
 	w := &words{left: strings.Split(body, "\x00")}
 	var s Spec
 	s.Pids, s.LandlockABI = w.number(), w.number()
-	s.Box.RefuseUnixSockets = w.number() == 1
+	for _, set := range s.flags() {
+		*set = w.number() == 1
+	}
 	for _, list := range s.lists() {
 		*list = w.list()
 	}

@@ -13,12 +13,20 @@ import (
 
 func TestASpecSurvivesItsEncoding(t *testing.T) {
 	for name, spec := range map[string]Spec{
-		"nothing": {Argv: []string{}, Env: []string{}, Path: []string{}, Box: confine.Box{Read: []string{}, Write: []string{}, Devices: []string{}}},
+		"nothing": {
+			Argv: []string{}, Env: []string{}, Path: []string{}, Box: confine.Box{Read: []string{}, Write: []string{}, Devices: []string{}},
+			Distrusted: []string{},
+		},
 		"everything": {
-			Argv:        []string{"a", "", "line\nline", "\xff\xfe", strings.Repeat("x", 200000)},
-			Env:         []string{"A=1", "B="},
-			Path:        []string{"/bin"},
-			Box:         confine.Box{Read: []string{"/usr"}, Write: []string{"/w", "/t"}, Devices: []string{"/dev/null"}, RefuseUnixSockets: true},
+			Argv: []string{"a", "", "line\nline", "\xff\xfe", strings.Repeat("x", 200000)},
+			Env:  []string{"A=1", "B="},
+			Path: []string{"/bin"},
+			Box: confine.Box{
+				Read: []string{"/usr"}, Write: []string{"/w", "/t"}, Devices: []string{"/dev/null"},
+				BindsWrites: true, NoNetwork: true, RefuseUnixSockets: true,
+			},
+			Trusted:     true,
+			Distrusted:  []string{"/w", "/t"},
 			Pids:        64,
 			LandlockABI: 7,
 		},

@@ -21,6 +21,8 @@ type Spec struct {
 	Env         []string // NAME=value
 	Path        []string // folders that a command without a slash is looked up in
 	Box         confine.Box
+	Trusted     bool     // the program must lie in none of Distrusted
+	Distrusted  []string // folders whose content calls can change
 	Pids        int
 	LandlockABI int // 0 for none
 }
@@ -40,6 +42,7 @@ const (
 	ConfineStep
 	ForkStep
 	ExecStep
+	ResolveStep
 )
 
 // control is the socket to the supervisor, read and written with blocking system calls: the shim has nothing else to wait for.

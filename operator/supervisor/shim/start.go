@@ -24,20 +24,20 @@ func errnoOf(err error) syscall.Errno {
 
 // execute tries the candidates in turn, as execvp does: one that may not be executed does not end the search, but is what is told in the end.
 func execute(spec Spec) (int, Report) {
-	last := syscall.ENOENT
+	last := Report{Step: ExecStep, Errno: syscall.ENOENT}
 	for _, file := range candidates(spec) {
-		pid, err := fork(file, spec)
-		if err == 0 {
-			return pid, Report{}
+		pid, failure := run(file, spec)
+		if failure.Step == Started {
+			return pid, failure
 		}
-		if !isSearchable(err) {
-			return 0, Report{Step: stepOf(err), Errno: err}
+		if !isSearchable(failure.Errno) {
+			return 0, failure
 		}
-		if last != syscall.EACCES {
-			last = err
+		if last.Errno != syscall.EACCES {
+			last = failure
 		}
 	}
-	return 0, Report{Step: ExecStep, Errno: last}
+	return 0, last
 }
 
 // candidates are the files the command may mean. Those that are not there are left out: each attempt costs a fork.
@@ -63,6 +63,18 @@ func isSearchable(err syscall.Errno) bool {
 		return true
 	}
 	return false
+}
+
+// run starts one candidate.
+func run(file string, spec Spec) (int, Report) {
+	if !spec.mayRun(file) {
+		return 0, untrusted
+	}
+	pid, err := fork(file, spec)
+	if err != 0 {
+		return 0, Report{Step: stepOf(err), Errno: err}
+	}
+	return pid, Report{}
 }
 
 func fork(file string, spec Spec) (int, syscall.Errno) {

@@ -40,6 +40,7 @@ const (
 
 // Steps at which no tool process came to be.
 const (
+	StepResolve = "Resolve"
 	StepExec    = "Exec"
 	StepFork    = "Fork"
 	StepConfine = "Confine"

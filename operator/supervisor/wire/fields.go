@@ -30,10 +30,18 @@ type fields struct {
 
 // take gives the raw value of a field and strikes it off. Absent and null are the same, and objected to.
 func (f *fields) take(name string) (json.RawMessage, bool) {
+	raw, there := f.takeOptional(name)
+	if !there {
+		f.object("%s is missing", name)
+	}
+	return raw, there
+}
+
+// takeOptional does the same with a field that may be absent.
+func (f *fields) takeOptional(name string) (json.RawMessage, bool) {
 	raw, there := f.raw[name]
 	delete(f.raw, name)
 	if !there || string(raw) == "null" {
-		f.object("%s is missing", name)
 		return nil, false
 	}
 	return raw, true

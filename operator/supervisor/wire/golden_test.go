@@ -95,19 +95,27 @@ func requestOf(t *testing.T, message []byte) any {
 		Pids                       int
 		StdoutOffset, StderrOffset int64
 		Window                     int64
+		Confine                    struct {
+			Network, Program string
+			Writable         *[]string
+		}
 	}
 	if err := json.Unmarshal(message, &m); err != nil {
 		t.Fatal(err)
 	}
 	view := View{m.StdoutOffset, m.StderrOffset, m.Window}
 	millis := time.Millisecond
+	confinement := Confinement{NoNetwork: m.Confine.Network != "", TrustedProgram: m.Confine.Program != "", BindsWrites: m.Confine.Writable != nil}
+	if confinement.BindsWrites {
+		confinement.Writable = append(confinement.Writable, *m.Confine.Writable...)
+	}
 	switch m.Type {
 	case "hello":
 		key, _ := hex.DecodeString(m.Key)
 		return Hello{m.Versions, key, m.Epoch, m.Client}
 	case "start":
 		return Start{m.Channel, m.UID, m.Argv, m.Env, m.StdinSize, time.Duration(m.TimeoutMs) * millis, time.Duration(m.GraceMs) * millis,
-			m.OutputBytes, m.Pids, view}
+			m.OutputBytes, m.Pids, confinement, view}
 	case "attach":
 		return Attach{m.Channel, m.UID, view}
 	case "detach":

@@ -31,6 +31,7 @@ type Start struct {
 	Grace       time.Duration
 	OutputBytes int64
 	Pids        int
+	Confine     Confinement
 	View        View
 }
 
@@ -102,6 +103,7 @@ func start(f *fields) Start {
 		Grace:       time.Duration(f.number("graceMs", 0, maxMillis)) * time.Millisecond,
 		OutputBytes: f.number("outputBytes", 0, MaxOutput),
 		Pids:        int(f.number("pids", 1, maxPids)),
+		Confine:     f.confinement(),
 		View:        view(f),
 	}
 }

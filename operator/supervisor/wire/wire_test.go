@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -14,7 +15,7 @@ import (
 func validStart(change map[string]string) []byte {
 	fields := map[string]string{
 		"channel": "1", "uid": `"a"`, "argv": `["x"]`, "env": "{}", "stdinSize": "0", "timeoutMs": "1000", "graceMs": "0", "outputBytes": "10",
-		"pids": "1", "stdoutOffset": "0", "stderrOffset": "0", "window": "1",
+		"pids": "1", "stdoutOffset": "0", "stderrOffset": "0", "window": "1", "confine": "",
 	}
 	var body strings.Builder
 	body.WriteString(`{"type":"start"`)
@@ -63,8 +64,25 @@ func TestAStartWithAWrongFieldIsABadRequestThatNamesTheField(t *testing.T) {
 		{"window", `null`},
 		{"window", ``},
 		{"env", ``},
+		{"confine", `[]`},
+		{"confine", `"None"`},
+		{"confine.network", `{"network":"Some"}`},
+		{"confine.network", `{"network":true}`},
+		{"confine.network", `{"network":""}`},
+		{"confine.program", `{"program":"trusted"}`},
+		{"confine.writable", `{"writable":"/workspace"}`},
+		{"confine.writable", `{"writable":{}}`},
+		{"confine.writable[1]", `{"writable":["/workspace","out"]}`},
+		{"confine.writable[0]", `{"writable":[""]}`},
+		{"confine.writable[0]", `{"writable":[null]}`},
+		{"confine.writable[0]", `{"writable":["/a\u0000b"]}`},
+		{"confine.writable[0]", `{"writable":["/` + strings.Repeat("a", 4096) + `"]}`},
+		{"confine.writable", `{"writable":[` + strings.Repeat(`"/a",`, 1024) + `"/a"]}`},
+		{`confine."Network" is not known`, `{"Network":"None"}`},
+		{`confine."readable" is not known`, `{"readable":[]}`},
 	} {
-		_, err := Request(validStart(map[string]string{row.field: row.value}))
+		name, _, _ := strings.Cut(row.field, ".")
+		_, err := Request(validStart(map[string]string{name: row.value}))
 		var bad *BadRequest
 		if !errors.As(err, &bad) || bad.Channel != 1 || !strings.Contains(bad.Message, row.field) {
 			t.Errorf("%s = %s: %v", row.field, row.value, err)
@@ -75,6 +93,27 @@ func TestAStartWithAWrongFieldIsABadRequestThatNamesTheField(t *testing.T) {
 func TestAValidStartIsARequest(t *testing.T) {
 	if got, err := Request(validStart(nil)); err != nil {
 		t.Errorf("got %v, %v", got, err)
+	}
+}
+
+func TestAConfinementIsReadAsItIsMeant(t *testing.T) {
+	for _, row := range []struct {
+		confine string
+		want    Confinement
+	}{
+		{``, Confinement{}},
+		{`null`, Confinement{}},
+		{`{}`, Confinement{}},
+		{`{"network":null,"writable":null,"program":null}`, Confinement{}},
+		{`{"network":"None"}`, Confinement{NoNetwork: true}},
+		{`{"program":"Trusted"}`, Confinement{TrustedProgram: true}},
+		{`{"writable":[]}`, Confinement{BindsWrites: true}},
+		{`{"writable":["/a/../b//c/","/"]}`, Confinement{BindsWrites: true, Writable: []string{"/b/c", "/"}}},
+	} {
+		got, err := Request(validStart(map[string]string{"confine": row.confine}))
+		if err != nil || !reflect.DeepEqual(got.(Start).Confine, row.want) {
+			t.Errorf("%s: %+v, %v", row.confine, got, err)
+		}
 	}
 }
 

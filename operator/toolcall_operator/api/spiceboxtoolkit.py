@@ -69,6 +69,12 @@ class Parser(Model):
     attached_values: StrictBool = Field(
         default=False, description="Whether the value of a short flag may follow in the same argument: -n5 for -n 5."
     )
+    attached_equals: StrictBool = Field(
+        default=False, description="Whether an = before such a value is not a part of it: -o=json for -o json."
+    )
+    global_flags_at: Literal["Anywhere", "BeforeSubcommand"] = Field(
+        default="Anywhere", description="Where global flags are read: also behind the subcommand, or only before it."
+    )
     flags_end: Literal["AtDoubleDash", "AtFirstPositional"] = Field(
         default="AtDoubleDash", description="After which argument nothing is read as a flag any more."
     )
@@ -83,7 +89,7 @@ class AllowedEnv(Model):
     name: EnvName = Field(description="Its name.")
     sensitive: StrictBool = Field(default=False, description="Whether its value must not be shown.")
     credential: Annotated[OneLine | None, EMPTY_IS_ABSENT] = Field(
-        default=None, description="The credential it carries. Absent: its own name in lower case, with dashes."
+        default=None, description="The credential it carries. Required if it is sensitive."
     )
     description: Paragraph | None = Field(default=None, description="What it is for.")
     title: OneLine | None = Field(default=None, description="Its name for people.")

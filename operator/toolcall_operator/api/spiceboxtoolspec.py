@@ -8,7 +8,8 @@ from toolcall_operator.api.base import Manifest, Model, ObjectMeta, Observed
 from toolcall_operator.api.conditions import Condition
 from toolcall_operator.api.effects import Categories
 from toolcall_operator.api.schema import Distinct, KeyedBy
-from toolcall_operator.api.types import Count64, EnvName, Expression, FreeForm, LongLine, OneLine, Paragraph
+from toolcall_operator.api.spiceboxtoolkit import Revision
+from toolcall_operator.api.types import Count64, EnvName, Expression, FreeForm, LongLine, OneLine, Paragraph, ToolName
 
 Listed = Annotated[tuple[LongLine, ...], Field(max_length=256), Distinct()]
 Words = Annotated[tuple[OneLine, ...], Distinct()]
@@ -18,8 +19,8 @@ Words = Annotated[tuple[OneLine, ...], Distinct()]
 class ToolkitRef(Model):
     """The toolkit a toolspec speaks of."""
 
-    name: OneLine = Field(description="The toolkit's spec.name.")
-    revision: OneLine = Field(description="Its spec.toolkitRevision.")
+    name: ToolName = Field(description="The toolkit's spec.name.")
+    revision: Revision = Field(description="Its spec.toolkitRevision.")
 
 
 class Require(Model):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -87,7 +86,7 @@ async def _told(entry: Entry, files: FileCluster) -> Explained:
     if entry.call is None:
         message = entry.status.conditions[0].message if entry.status and entry.status.conditions else ""
         return Explained(allowed=False, lines=(f"{entry.name} cannot be read", f"  {message}"))
-    return explaining.explained(entry.call, await files.observe(entry.call))
+    return explaining.explained(entry.call, await files.observe(entry.call), bootstrap.now())
 
 
 def _rendered(told: Sequence[tuple[str, Explained]], form: str | None) -> str:

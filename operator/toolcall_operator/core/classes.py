@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from types import MappingProxyType
 from typing import NamedTuple
 
 from toolcall_operator import errors
@@ -13,6 +14,8 @@ from toolcall_operator.api.sandbox import Mount, PodSettings, Requests
 from toolcall_operator.api.spiceboxclass import SpiceboxClass, SpiceboxClassSpec
 from toolcall_operator.core import envnames, support
 from toolcall_operator.core.pod import folders
+from toolcall_operator.core.policy import coverage
+from toolcall_operator.core.policy.library import Library
 
 _NAME_SHOWN = 64
 _NOT_HANDED_ON = ("KUBERNETES_", "TOOLCALL_")  # calls.BaseEnv of the supervisor leaves them out
@@ -22,6 +25,7 @@ class ClassReason(StrEnum):
     """Why a class is valid, or is not: the reasons of its condition Valid."""
 
     VALID = "Valid"
+    RESOLVED = "Resolved"
     INVALID_IMAGE = "InvalidImage"
     INVALID_TOOL = "InvalidTool"
     INVALID_RESOURCE = "InvalidResource"
@@ -32,19 +36,26 @@ class ClassReason(StrEnum):
     INVALID_SANDBOX = "InvalidSandbox"
     INVALID_WARM_POOL = "InvalidSandboxWarmPool"
     NOT_SUPPORTED = "NotSupported"
+    TOOLSPEC_COVERAGE_MISSING = "ToolspecCoverageMissing"
     MALFORMED_OBJECT = "MalformedObject"
 
 
 class Judgement(NamedTuple):
-    """Whether it is valid, the reason for machines, and the message for people, which names the field."""
+    """Whether it is valid, the reason for machines, and the message for people, which names the field.
+
+    `coverage` is, for every tool whose calls are judged, by which toolspecs.
+    """
 
     valid: bool
     reason: ClassReason
     message: str
+    coverage: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
 
-def judged(session_class: SpiceboxClass, default_image: str = "") -> Judgement:
+def judged(session_class: SpiceboxClass, default_image: str = "", library: Library | None = None) -> Judgement:
     """The first objection to a class, or that it is valid; `default_image` is the operator's, for one that names none.
+
+    Where there is a `library` of toolspecs, a class that declares some needs one for each of its programs.
 
     Raises:
         LookupError: there are no checks.
@@ -54,7 +65,10 @@ def judged(session_class: SpiceboxClass, default_image: str = "") -> Judgement:
     spec = session_class.spec
     if not spec.image:
         spec = spec.model_copy(update={"image": default_image if spec.image is None else ""})
-    return next(objections(spec), Judgement(True, ClassReason.VALID, "sessions can be made of it"))
+    found = next(objections(spec), None)
+    if library is None or not spec.toolspecs:
+        return found or Judgement(True, ClassReason.VALID, "sessions can be made of it")
+    return (found or _covered(spec, library))._replace(coverage=coverage.coverage(spec, library))
 
 
 def unread(why: str) -> Judgement:
@@ -203,6 +217,13 @@ def _digests(mounts: Sequence[Mount]) -> Iterator[Judgement]:
     for mount in mounts:
         if mount.digest and mount.format == "raw":
             yield _not_supported(f"spec.mounts[{mount.name}].digest of a raw mount")
+
+
+def _covered(spec: SpiceboxClassSpec, library: Library) -> Judgement:
+    """Whether every call of the class can find a toolspec that may accept it."""
+    if lacking := coverage.lacking(spec, library):
+        return _invalid(ClassReason.TOOLSPEC_COVERAGE_MISSING, lacking)
+    return Judgement(True, ClassReason.RESOLVED, "sessions can be made of it, and toolspecs judge their calls")
 
 
 def _invalid(reason: ClassReason, message: str) -> Judgement:

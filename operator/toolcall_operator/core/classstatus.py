@@ -1,4 +1,4 @@
-"""The status of a class: whether sessions can be made of it."""
+"""The status of a class: whether sessions can be made of it, and by which toolspecs their calls are judged."""
 
 from __future__ import annotations
 
@@ -23,4 +23,7 @@ def judged(session_class: SpiceboxClass, judgement: Judgement, now: datetime) ->
     look = Look(session_class.metadata.generation, now)
     found = look.condition(ClassCondition.VALID, judgement.reason, judgement.message, holds=judgement.valid)
     kept = conditions.set_condition(status.conditions, found)
-    return status.model_copy(update={"conditions": kept, "observed_generation": look.generation})
+    told = status.model_copy(update={"conditions": kept, "observed_generation": look.generation})
+    if told.toolspec_coverage == judgement.coverage:
+        return told
+    return told.model_copy(update={"toolspec_coverage": judgement.coverage})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 
 from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.core import target as targets
@@ -24,20 +25,20 @@ class Explained:
     lines: tuple[str, ...]
 
 
-def explained(call: ToolCall, world: World) -> Explained:
+def explained(call: ToolCall, world: World, now: datetime) -> Explained:
     """What would become of the call in this world; nothing is run, and nothing waited for."""
     checks = [found for check in validation.CHECKS for found in check(call, world)]
     found = targets.found(call, world)
-    decision = _decision(call, found, world)
+    decision = _decision(call, found, world, now)
     allowed = not checks and (decision is None or isinstance(decision, Allowed))
     lines = (*_told(call, found, allowed=allowed), *_checks(checks), *_policy(found, decision))
     return Explained(allowed, lines)
 
 
-def _decision(call: ToolCall, found: Target | None, world: World) -> Decision | None:
+def _decision(call: ToolCall, found: Target | None, world: World, now: datetime) -> Decision | None:
     if found is None or not judging.is_judged(found):
         return None
-    return judging.decided(call, found, world.toolspecs or ())
+    return judging.decided(call, found, world.toolspecs or (), now)
 
 
 def _told(call: ToolCall, found: Target | None, *, allowed: bool) -> Iterator[str]:
@@ -62,14 +63,14 @@ def _policy(found: Target | None, decision: Decision | None) -> Iterator[str]:
         if found:
             yield "  not judged: the class declares no toolspecs, or the tool is no program"
         return
-    yield from (f"  {line}" for line in explanation.lines(decision))
+    yield from (f"  {line}".rstrip() for line in explanation.text(decision).splitlines())
     if isinstance(decision, Allowed):
         yield from _confined(decision)
 
 
 def _confined(allowed: Allowed) -> Iterator[str]:
     """What the sandbox keeps the process from, whatever its arguments say."""
-    told = judging.told(judging.confinement(judging.allowed(allowed)))
+    told = judging.told(judging.confinement(judging.accepted(allowed)))
     yield "  confined: network " + ("as its sandbox" if told.network == "Sandbox" else "none")
     if told.writable is not None:
         yield "  confined: writes only below " + (", ".join(told.writable) or "nothing")

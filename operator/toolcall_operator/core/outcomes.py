@@ -35,6 +35,20 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
+class Confinement:
+    """What a process may do less than its sandbox lets every process do.
+
+    Without `network` it makes Unix sockets only. `writable` are absolute paths: it may write only what lies below one
+    of them and below a writable folder of its sandbox; an empty tuple leaves nothing, None everything. If `trusted`,
+    its program must lie where no process of its sandbox can write.
+    """
+
+    network: bool = True
+    writable: tuple[str, ...] | None = None
+    trusted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ExecRequest:
     """One process to start in a sandbox, at most once per `uid`; values of `env` and `stdin` stay out of every repr."""
 
@@ -46,6 +60,7 @@ class ExecRequest:
     grace: timedelta
     output_bytes: int
     pids: int
+    confinement: Confinement = Confinement()
 
 
 class Cause(StrEnum):

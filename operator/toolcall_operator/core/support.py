@@ -31,8 +31,11 @@ CARRIED_OUT = frozenset(
         "SpiceboxClass spec.tools[].command",
         "SpiceboxClass spec.tools[].defaultArgs",
         "SpiceboxClass spec.tools[].description",
+        "SpiceboxClass spec.toolspecs",
         "SpiceboxSession spec.class",
         "SpiceboxSession spec.defaultEnv",
+        "SpiceboxSession spec.toolspecs",
+        "SpiceboxSession spec.toolConfig",
     }
 )
 """Fields that mean the same wherever a sandbox runs."""
@@ -65,7 +68,6 @@ _VALUES_CARRIED_OUT = {"SpiceboxClass spec.tools[].expectedDuration": frozenset(
 """Fields of which only some values mean something already."""
 
 _EMPTY: tuple[object, ...] = ((), {}, timedelta())
-_EMPTY_ASKS = frozenset({"SpiceboxSession spec.toolspecs"})  # narrowed to an empty list, a session allows nothing
 
 
 def unsupported(model: Model, path: str, lacking: Collection[str] = ()) -> Iterator[str]:
@@ -86,7 +88,7 @@ def _beyond(model: Model, path: str, fine: AbstractSet[str]) -> Iterator[str]:
             continue
         if isinstance(value, Model):
             yield from _beyond(value, below, fine)
-        elif value != _default(type(model), name) and (value not in _EMPTY or below in _EMPTY_ASKS):
+        elif value != _default(type(model), name) and value not in _EMPTY:
             # What has to be written wherever its section is names the section: that one was chosen.
             yield path if field.is_required() else below
 

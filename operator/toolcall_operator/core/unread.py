@@ -17,11 +17,34 @@ from toolcall_operator.api.spiceboxsession import (
     SpiceboxSessionSpec,
     SpiceboxSessionStatus,
 )
+from toolcall_operator.api.spiceboxtoolkit import (
+    Parser,
+    SpiceboxToolkit,
+    SpiceboxToolkitSpec,
+    SpiceboxToolkitStatus,
+    Target,
+    ToolkitEnv,
+)
+from toolcall_operator.api.spiceboxtoolspec import (
+    SpiceboxToolspec,
+    SpiceboxToolspecSpec,
+    SpiceboxToolspecStatus,
+    ToolkitRef,
+)
 
 M = TypeVar("M", bound=Model)
 
 _NOTHING_ASKED = SpiceboxSessionSpec.model_construct(class_="")
 _NOTHING_OFFERED = SpiceboxClassSpec(resources=Resources(cpu=0, memory=0, ephemeral_storage=0))
+_NOTHING_DESCRIBED = SpiceboxToolkitSpec.model_construct(
+    name="",
+    toolkit_revision="",
+    target=Target.model_construct(binary=""),
+    parser=Parser(kind="declarative"),
+    env=ToolkitEnv(allowed=()),
+    subcommands=(),
+)
+_NOTHING_ALLOWED = SpiceboxToolspecSpec(toolkit=ToolkitRef.model_construct(name="", revision=""), allow_subcommands=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +80,24 @@ def session_class(unread: Unread) -> SpiceboxClass:
         metadata=ClassMeta.model_construct(**_metadata(unread)),
         spec=_NOTHING_OFFERED,
         status=_status(SpiceboxClassStatus, unread),
+    )
+
+
+def toolkit(unread: Unread) -> SpiceboxToolkit:
+    """A toolkit in the place of one that cannot be read: it describes nothing, and has the status of that one."""
+    return SpiceboxToolkit.model_construct(
+        metadata=ObjectMeta.model_construct(**_metadata(unread)),
+        spec=_NOTHING_DESCRIBED,
+        status=_status(SpiceboxToolkitStatus, unread),
+    )
+
+
+def toolspec(unread: Unread) -> SpiceboxToolspec:
+    """A toolspec in the place of one that cannot be read: it allows nothing, and has the status of that one."""
+    return SpiceboxToolspec.model_construct(
+        metadata=ObjectMeta.model_construct(**_metadata(unread)),
+        spec=_NOTHING_ALLOWED,
+        status=_status(SpiceboxToolspecStatus, unread),
     )
 
 

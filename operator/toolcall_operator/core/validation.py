@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from toolcall_operator.api import paths
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
@@ -13,6 +14,7 @@ from toolcall_operator.core import entropy, envnames, execenv, readiness, suppor
 from toolcall_operator.core import target as targets
 from toolcall_operator.core.outcomes import ExecRequest, Refused, Wait
 from toolcall_operator.core.policy import judging
+from toolcall_operator.core.policy.candidates import Allowed
 from toolcall_operator.core.readiness import Objection
 from toolcall_operator.core.reasons import Reason
 from toolcall_operator.core.target import Target
@@ -45,8 +47,10 @@ class Plan:
     high_entropy: tuple[str, ...] = ()
 
 
-def plan(call: ToolCall, world: World) -> Plan | Refused | Wait:
-    """The plan of a call that passes every check, or the first objection.
+def plan(call: ToolCall, world: World, now: datetime | None = None) -> Plan | Refused | Wait:
+    """The plan of a call that passes every check and is allowed by its toolspecs, or the first objection.
+
+    Rules of toolspecs may ask for the time, `now`.
 
     Raises:
         LookupError: there are no checks, or they let a call pass whose session, class or tool is not there.
@@ -60,8 +64,10 @@ def plan(call: ToolCall, world: World) -> Plan | Refused | Wait:
         raise LookupError("no check objected to a call whose session, class or tool is not there")
     if not judging.is_judged(found):
         return _planned(call, found, world, None)
-    decision = judging.decided(call, found, world.toolspecs or ())
-    return judging.objection(decision) or _planned(call, found, world, judging.allowed(decision))
+    decision = judging.decided(call, found, world.toolspecs or (), now)
+    if not isinstance(decision, Allowed):
+        return judging.objection(decision)
+    return _planned(call, found, world, judging.accepted(decision))
 
 
 def resumed(call: ToolCall, world: World) -> Plan | None:
@@ -83,8 +89,9 @@ def objections(call: ToolCall, world: World) -> Iterator[Objection]:
     yield from _objections(call, world)
     found = targets.found(call, world)
     if found and judging.is_judged(found):
-        objection = judging.objection(judging.decided(call, found, world.toolspecs or ()))
-        yield from [objection] if objection else []
+        decision = judging.decided(call, found, world.toolspecs or ())
+        if not isinstance(decision, Allowed):
+            yield judging.objection(decision)
 
 
 def _objections(call: ToolCall, world: World) -> Iterator[Objection]:

@@ -12,6 +12,7 @@ from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.tools import Tool
 from toolcall_operator.core import support
+from toolcall_operator.core.policy.candidates import Candidate
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,8 @@ class World:
     `unread` says where the session, or else its class, stands and why it cannot be read, when it is there all the same.
     `on_demand`: a sandbox is made when a call needs it, and what is absent will not come. Otherwise sandboxes are made
     by somebody else, whose word on the session's status is waited for, and `session_class` is the class as it was
-    frozen there. `patience` is how long a call waits for a sandbox to start.
+    frozen there. `patience` is how long a call waits for a sandbox to start. `toolspecs` are those of the session that
+    exist, in the order in which they are asked; None if its class declares none, and calls are not judged.
 
     Raises:
         ValueError: `lacking` names something that is no matter of a place, and would silently lack nothing.
@@ -33,6 +35,7 @@ class World:
     unread: str = ""
     on_demand: bool = True
     patience: timedelta = timedelta(minutes=2)
+    toolspecs: tuple[Candidate, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.lacking and (unknown := set(self.lacking) - support.OF_THE_PLACE):

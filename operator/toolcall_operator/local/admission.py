@@ -25,7 +25,7 @@ def completed(raw: object, now: datetime) -> object:
     given: dict[str, Any] = {}
     if isinstance(prefix := written.get("generateName"), str):
         given["name"] = f"{prefix}{secrets.token_hex(3)}"
-    if raw.get("kind") not in CLUSTER_WIDE:
+    if str(raw.get("kind")) not in CLUSTER_WIDE:
         given["namespace"] = "default"
     given |= {"uid": str(uuid.uuid4()), "generation": 1, "creationTimestamp": times.render(now)}
     return {**raw, "metadata": {**given, **written}}

@@ -12,10 +12,13 @@ from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.spiceboxtoolkit import SpiceboxToolkit
 from toolcall_operator.api.spiceboxtoolspec import SpiceboxToolspec
+from toolcall_operator.api.spiceboxtoolkit import SpiceboxToolkit
+from toolcall_operator.api.spiceboxtoolspec import SpiceboxToolspec
 from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.api.toolcallstatus import ToolCallStatus
 from toolcall_operator.core import status
 from toolcall_operator.core.reasons import Reason
+from toolcall_operator.core.unread import Unread
 from toolcall_operator.core.world import World
 from toolcall_operator.local import admission, keys
 from toolcall_operator.local.entries import Entry
@@ -23,6 +26,7 @@ from toolcall_operator.local.findings import Finding, Level
 from toolcall_operator.local.keys import Key
 from toolcall_operator.local.manifests import Document
 from toolcall_operator.local.place import LACKING
+from toolcall_operator.local.policies import Policies
 from toolcall_operator.ports import Clock
 
 
@@ -38,6 +42,7 @@ class FileCluster:
         self._entries: dict[str, Entry] = {}
         self._sessions: dict[Key, SpiceboxSession] = {}
         self._classes: dict[Key, SpiceboxClass] = {}
+        self._policies = Policies()
         self._toolkits: dict[Key, SpiceboxToolkit] = {}
         self._toolspecs: dict[Key, SpiceboxToolspec] = {}
         self._listeners: list[Callable[[Entry], None]] = []
@@ -68,12 +73,14 @@ class FileCluster:
         self._listeners.append(listener)
 
     async def observe(self, call: ToolCall, *, live: bool = False) -> World:  # noqa: ARG002 (documents do not change)
-        """The call's session and that one's class, as the documents have them."""
+        """The call's session, that one's class, and what judges its calls, as the documents have them."""
         session = self._sessions.get(keys.of_session(call))
         if session is None:
             return World(None, None, LACKING, self._unread.get(keys.of_session(call), ""))
-        key = keys.of_class(session)
-        return World(session, self._classes.get(key), LACKING, self._unread.get(key, ""))
+        session_class = self._classes.get(keys.of_class(session))
+        if session_class is None:
+            return World(session, None, LACKING, self._unread.get(keys.of_class(session), ""))
+        return World(session, session_class, LACKING, toolspecs=self._policies.panel(session, session_class))
 
     async def report(self, call: ToolCall, status: ToolCallStatus) -> ToolCall:
         """Keep `status`, tell the listeners, and return the call that carries it."""
@@ -117,6 +124,8 @@ class FileCluster:
                 self._sessions[keys.of(read)] = read
             case SpiceboxClass():
                 self._classes[keys.of(read)] = read
+            case SpiceboxToolkit() | SpiceboxToolspec():
+                self._policies.put(read)
             case SpiceboxToolkit():
                 self._toolkits[keys.of(read)] = read
             case SpiceboxToolspec():
@@ -150,6 +159,9 @@ class FileCluster:
             for problem in problems
         )
         if key := keys.of_unread(manifest):
+            if isinstance(manifest, Mapping) and key not in self._owners:
+                self._owners[key] = _place(document)
+                self._policies.put_unread(key, Unread.of(manifest, problems))
             place = f"{document.source}:{document.position_of(problems[0].path)}"
             self._unread.setdefault(key, f"{place}: {'; '.join(map(str, problems))}")
 

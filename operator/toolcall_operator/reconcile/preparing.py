@@ -115,7 +115,7 @@ async def judged(record: Record, ports: Ports, *, live: bool = False) -> Plan | 
     """What the checks say now."""
 
     async def look() -> Plan | Refused | Wait:
-        return validation.plan(record.call, await ports.cluster.observe(record.call, live=live))
+        return validation.plan(record.call, await ports.cluster.observe(record.call, live=live), ports.now())
 
     return await retried(look, record, ports)
 
@@ -154,9 +154,9 @@ async def enter(plan: Plan, record: Record, ports: Ports, held: AsyncExitStack) 
         Unavailable: there is no sandbox now.
     """
     world = await ports.cluster.observe(record.call)
-    found: Plan | Refused | Wait = plan if world is plan.world else validation.plan(record.call, world)
+    found: Plan | Refused | Wait = plan if world is plan.world else validation.plan(record.call, world, ports.now())
     if isinstance(found, Wait):  # nothing is refused for what memory lacks
-        found = validation.plan(record.call, await ports.cluster.observe(record.call, live=True))
+        found = validation.plan(record.call, await ports.cluster.observe(record.call, live=True), ports.now())
     if isinstance(found, Wait):
         raise StillWaiting(found.refusal)
     if isinstance(found, Refused):

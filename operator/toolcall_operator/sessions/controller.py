@@ -18,7 +18,9 @@ from toolcall_operator.core.session.view import SessionView
 from toolcall_operator.sessions import deeds, workers
 from toolcall_operator.sessions.case import Case, Underway
 from toolcall_operator.sessions.classes import Classes
+from toolcall_operator.sessions.policies import Policies
 from toolcall_operator.sessions.ports import Key, SessionPorts
+from toolcall_operator.sessions.references import References
 from toolcall_operator.sessions.workers import Workers
 
 SWEEP = timedelta(seconds=5)
@@ -29,7 +31,7 @@ MOST_ACTIONS = 50
 
 
 class SessionController:
-    """Makes the sandboxes of sessions and clears them away, and judges their classes, as long as this process leads.
+    """Makes the sandboxes of sessions, clears them away, and judges what they are made of, while this process leads.
 
     All it remembers may be lost: whoever leads next reads what matters from the cluster. It counts the calls of this
     process on top of what a session's status said when it was first seen here: make one for a process, and no second.
@@ -39,8 +41,9 @@ class SessionController:
         self._ports = ports
         self._workers: Workers[Key] = Workers(self._turn, ports.time)
         self._classes = Classes(ports)
+        self._policies = Policies(ports)
         self._cases: dict[Key, Case] = {}
-        self._waiting: dict[str, set[Key]] = {}
+        self._waiting: References[Key] = References()
         self._began = ports.time.now()
         self._sweeping: asyncio.Task[None] | None = None
 
@@ -52,9 +55,19 @@ class SessionController:
     def touch_class(self, name: str) -> None:
         """A class is new, has changed or is gone; the sessions that wait for it look again."""
         self._classes.touch(name)
-        for key in self._waiting.get(name, ()):
+        for key in self._waiting.to(name):
             self._cases[key].remember(looked_up=None)
             self.touch(key)
+
+    def touch_toolkit(self, name: str) -> None:
+        """A toolkit is new, has changed or is gone, or one that it shares a name with."""
+        self._policies.touch_toolkit(name)
+
+    def touch_toolspec(self, name: str) -> None:
+        """A toolspec is new, has changed or is gone, or its toolkit; the classes that name it are judged anew."""
+        self._policies.touch_toolspec(name)
+        for named_by in self._classes.naming(name):
+            self.touch_class(named_by)
 
     async def stop(self) -> None:
         """Do nothing more. Whatever runs goes on, for somebody else to take over."""
@@ -63,6 +76,7 @@ class SessionController:
             await asyncio.gather(self._sweeping, return_exceptions=True)
         await self._workers.stop()
         await self._classes.stop()
+        await self._policies.stop()
         for case in self._cases.values():
             await case.give_up_errand()
 
@@ -124,22 +138,11 @@ class SessionController:
             activity=case.seen,
             errand=case.errand.action if case.errand else None,
             default_image=self._ports.settings.default_image,
+            library=cluster.library,
             unread=why,
         )
-        self._index(view, key)
+        self._waiting.refer(key, () if view.is_bound else (view.session.spec.class_,))
         return view
-
-    def _index(self, view: SessionView, key: Key) -> None:
-        """Remember which class the session waits for, if it does."""
-        self._unindex(key)
-        if not view.is_bound:
-            self._waiting.setdefault(view.session.spec.class_, set()).add(key)
-
-    def _unindex(self, key: Key) -> None:
-        for name in [name for name, keys in self._waiting.items() if key in keys]:
-            self._waiting[name].discard(key)
-            if not self._waiting[name]:
-                del self._waiting[name]
 
     async def _carry_out(self, action: Action, case: Case, view: SessionView) -> None:
         """Do it now, or begin to do it."""
@@ -186,7 +189,7 @@ class SessionController:
         if case := self._cases.pop(key, None):
             await case.give_up_errand()
             self._ports.calls.forget(case.uid)
-        self._unindex(key)
+        self._waiting.refer(key, ())
 
     async def _sweep(self) -> None:
         """Wake the sessions whose calls did something."""

@@ -8,10 +8,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from toolcall_operator.api.spiceboxclass import SpiceboxClass, SpiceboxClassStatus
+from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession, SpiceboxSessionStatus
+from toolcall_operator.api.spiceboxtoolkit import SpiceboxToolkit
+from toolcall_operator.api.spiceboxtoolspec import SpiceboxToolspec
+from toolcall_operator.core.judgeable import Judgeable, JudgedStatus
 from toolcall_operator.core.pod.pods import PodView
 from toolcall_operator.core.pod.podspec import SandboxSettings
+from toolcall_operator.core.policy.library import Library
 from toolcall_operator.core.session.activity import Activity
 from toolcall_operator.core.session.known import Greeting
 from toolcall_operator.core.unread import Unread
@@ -23,7 +27,12 @@ Key = tuple[str, str]
 
 
 class SessionCluster(Protocol):
-    """Where sessions, classes and pods are kept. What does not wait reads what the watches last told."""
+    """Where sessions, classes, policies and pods are kept. What does not wait reads what the watches last told."""
+
+    @property
+    def library(self) -> Library:
+        """What the toolkits and toolspecs come to."""
+        ...
 
     def session(self, key: Key) -> SpiceboxSession | None:
         """The session, if it is there and can be read."""
@@ -33,12 +42,28 @@ class SessionCluster(Protocol):
         """The class, if it is there and can be read."""
         ...
 
+    def toolkit(self, name: str) -> SpiceboxToolkit | None:
+        """The toolkit, if it is there and can be read."""
+        ...
+
+    def toolspec(self, name: str) -> SpiceboxToolspec | None:
+        """The toolspec, if it is there and can be read."""
+        ...
+
     def unread_session(self, key: Key) -> Unread | None:
         """The session, if it is there and cannot be read."""
         ...
 
     def unread_class(self, name: str) -> Unread | None:
         """The class, if it is there and cannot be read."""
+        ...
+
+    def unread_toolkit(self, name: str) -> Unread | None:
+        """The toolkit, if it is there and cannot be read."""
+        ...
+
+    def unread_toolspec(self, name: str) -> Unread | None:
+        """The toolspec, if it is there and cannot be read."""
         ...
 
     async def live_class(self, name: str) -> SpiceboxClass | None:
@@ -90,12 +115,12 @@ class SessionCluster(Protocol):
         """
         ...
 
-    async def report_class(self, session_class: SpiceboxClass, status: SpiceboxClassStatus) -> None:
-        """Keep `status`; raises as `report_session` does."""
+    async def report_judged(self, judged: Judgeable, status: JudgedStatus) -> None:
+        """Keep `status`; raises as `report_session` does. That of a toolspec counts for calls at once."""
         ...
 
     async def report_unread(
-        self, unread: SpiceboxSession | SpiceboxClass, status: SpiceboxSessionStatus | SpiceboxClassStatus
+        self, unread: SpiceboxSession | Judgeable, status: SpiceboxSessionStatus | JudgedStatus
     ) -> None:
         """Keep the conditions of `status`, and the rest of the one that is there; raises as `report_session` does.
 
@@ -153,7 +178,7 @@ class SessionCluster(Protocol):
         """
         ...
 
-    def remark(self, obj: SpiceboxSession | SpiceboxClass, reason: str, message: str) -> None:
+    def remark(self, obj: SpiceboxSession | Judgeable, reason: str, message: str) -> None:
         """Tell people who watch the cluster of a refusal or a fault; if that does not work, nothing happens."""
         ...
 

@@ -30,3 +30,23 @@ def test_every_name_has_the_value_of_the_nearest_that_sets_it(call: dict[str, st
 
     assert assembled.keys() == call.keys() | session.keys()
     assert all(assembled[name] == call.get(name, session.get(name)) for name in assembled)
+
+
+def test_a_default_of_the_toolkit_is_there_unless_somebody_sets_the_name() -> None:
+    assert execenv.assemble({}, {}, {"PAGER": "cat"}) == {"PAGER": "cat"}
+    assert execenv.assemble({"PAGER": "less"}, {}, {"PAGER": "cat"}) == {"PAGER": "less"}
+    assert execenv.assemble({}, {"PAGER": "more"}, {"PAGER": "cat"}) == {"PAGER": "more"}
+
+
+def test_a_value_of_the_call_that_is_the_toolkits_default_gives_way_to_the_session() -> None:
+    assert execenv.assemble({"PAGER": "cat"}, {"PAGER": "more"}, {"PAGER": "cat"}) == {"PAGER": "more"}
+
+
+def test_a_value_of_the_call_that_is_the_toolkits_default_gives_way_to_the_class_which_has_it_in_the_sandbox() -> None:
+    assert execenv.assemble({"PAGER": "cat"}, {}, {"PAGER": "cat"}, {"PAGER": "more"}) == {}
+
+
+def test_a_value_of_the_call_that_differs_from_the_toolkits_default_is_meant() -> None:
+    class_env, session = {"PAGER": "of the class"}, {"PAGER": "of the session"}
+
+    assert execenv.assemble({"PAGER": "less"}, session, {"PAGER": "cat"}, class_env) == {"PAGER": "less"}

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit.core import examples
+from tests.unit.core import examples, policies
 from tests.unit.core.examples import NOW
 from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.api.toolcallstatus import Dispatch, ToolCallStatus
@@ -453,6 +453,8 @@ CHECKED: dict[Reason, tuple[World, dict[str, Any]]] = {
     Reason.UNSUPPORTED_FOR_TOOL: (examples.world(), {"arguments": {"a": 1}}),
     Reason.NOT_SUPPORTED: (examples.world(), {"captureOutputs": ["/work/out/a"]}),
     Reason.ENV_NAME_INVALID: (examples.world(), {"env": {"NOT-A-NAME": ""}}),
+    Reason.ENV_NAME_FORBIDDEN: (policies.world(policies.toolspec()), {"env": {"LD_PRELOAD": ""}}),
+    Reason.TOOLSPEC_DENIED: (policies.world(), {}),
     Reason.ENV_SECRET_LIKE: (examples.world(), {"env": {"GH_TOKEN": ""}}),
 }
 

@@ -66,6 +66,7 @@ class SessionStage:
         )
         controller = SessionController(ports)
         self.cluster.wake, self.cluster.wake_class = controller.touch, controller.touch_class
+        self.cluster.wake_toolkit, self.cluster.wake_toolspec = controller.touch_toolkit, controller.touch_toolspec
         return controller
 
     async def another_leads(self, calls: FakeCalls | None = None) -> None:
@@ -73,6 +74,10 @@ class SessionStage:
         await self.controller.stop()
         self.calls = calls or FakeCalls()
         self.controller = self._controller()
+        for toolkit in self.cluster.toolkits:
+            self.controller.touch_toolkit(toolkit)
+        for toolspec in self.cluster.toolspecs:
+            self.controller.touch_toolspec(toolspec)
         for name in self.cluster.classes:
             self.controller.touch_class(name)
         for key in self.cluster.objects:

@@ -28,7 +28,7 @@ async def test_a_class_that_is_not_valid_says_why_and_people_are_told(stage: Ses
 
 
 async def test_the_verdict_on_a_class_is_written_when_it_can_be(stage: SessionStage) -> None:
-    stage.cluster.faults["report_class"] = [errors.Unavailable("away")] * 3
+    stage.cluster.faults["report_judged"] = [errors.Unavailable("away")] * 3
     stage.cluster.apply_class(session_class())
 
     await stage.passes(seconds=5)

@@ -203,7 +203,7 @@ async def test_what_could_not_be_read_of_the_status_of_a_class_is_not_lost(stage
 
 
 async def test_the_word_on_a_class_that_cannot_be_read_is_written_when_it_can_be(stage: SessionStage) -> None:
-    stage.cluster.faults["report_class"] = [errors.Unavailable("away"), errors.Rejected("not now")]
+    stage.cluster.faults["report_judged"] = [errors.Unavailable("away"), errors.Rejected("not now")]
     stage.cluster.unread_classes["plain"] = WHY
 
     stage.cluster.apply_class(session_class())

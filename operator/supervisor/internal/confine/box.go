@@ -1,7 +1,10 @@
 package confine
 
 import (
+	"fmt"
 	"path/filepath"
+
+	"golang.org/x/sys/unix"
 
 	"toolcall-operator/supervisor/internal/measures"
 )
@@ -12,12 +15,18 @@ type Box struct {
 	Write   []string // everything, rename and link between any two of them included
 	Devices []string // read, write and ioctl
 
+	BindsWrites       bool // Write is bound by Bind: paths are taken as they are, and the kernel must be able to keep to them
+	NoNetwork         bool // sockets are Unix sockets
 	RefuseUnixSockets bool // socket(AF_UNIX) is refused, socketpair is not
 }
 
 // Enter confines the calling thread and whatever it starts: no_new_privs, a Landlock domain with these paths and both scopes, no capabilities, the filter.
-// Paths that do not exist are left out. The thread must be locked to its goroutine, and ends with it. Without Landlock the rest is done.
+// Paths that do not exist are left out. The thread must be locked to its goroutine, and ends with it. Without Landlock the rest is done, unless writes
+// are bound: nothing would bind them.
 func (b Box) Enter() error {
+	if b.BindsWrites && ABI() < abiTruncate { // Below, a file that may not be written can be emptied, and links between folders are all or none.
+		return fmt.Errorf("bind writes with Landlock ABI %d: %w", ABI(), unix.EOPNOTSUPP)
+	}
 	rules, err := b.rules()
 	if err != nil {
 		return err
@@ -32,7 +41,7 @@ func (b Box) Enter() error {
 	if err := dropCapabilities(); err != nil {
 		return err
 	}
-	return installFilter(b.RefuseUnixSockets)
+	return installFilter(b.table())
 }
 
 func (b Box) rules() (ruleset, error) {
@@ -48,13 +57,14 @@ func (b Box) rules() (ruleset, error) {
 	for _, grant := range []struct {
 		paths  []string
 		rights uint64
+		open   opener
 	}{
-		{b.readable(), rightsToRead},
-		{b.Write, files},
-		{b.Devices, rightsOnDevice},
+		{b.readable(), rightsToRead, following},
+		{b.Write, files, b.writeOpener()},
+		{b.Devices, rightsOnDevice, following},
 	} {
 		for _, path := range grant.paths {
-			if err := rules.allow(path, grant.rights); err != nil {
+			if err := rules.allow(path, grant.rights, grant.open); err != nil {
 				rules.close()
 				return ruleset{}, err
 			}

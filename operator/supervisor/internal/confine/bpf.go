@@ -3,6 +3,7 @@ package confine
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -32,18 +33,26 @@ var machines = map[string]machine{
 	"arm64": {unix.AUDIT_ARCH_AARCH64, func(r rule) uint32 { return r.arm64 }, false},
 }
 
+// table is what the filter of a box refuses.
+func (b Box) table() []rule {
+	table := slices.Concat(rules, plainTCP)
+	if b.NoNetwork {
+		table = append(table, noNetwork...)
+	}
+	if b.RefuseUnixSockets {
+		table = append(table, unixSockets...)
+	}
+	return table
+}
+
 // installFilter puts the filter on the calling thread, which must have no_new_privs; what it starts inherits it.
-func installFilter(refuseUnixSockets bool) error {
+func installFilter(table []rule) error {
 	if measures.Off("seccomp") {
 		return nil
 	}
 	m, known := machines[runtime.GOARCH]
 	if !known {
 		return fmt.Errorf("no system call filter for %s: %w", runtime.GOARCH, unix.ENOSYS)
-	}
-	table := rules
-	if refuseUnixSockets {
-		table = append(table[:len(table):len(table)], unixSockets)
 	}
 	program := assemble(m, table)
 	header := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
@@ -69,22 +78,38 @@ func assemble(m machine, table []rule) []unix.SockFilter {
 	return append(program, pass())
 }
 
-// assemble writes what happens once the number matched; it always ends in a verdict.
+// assemble writes what happens once the number matched: a verdict, or the number again for the rules that follow.
 func (r rule) assemble() []unix.SockFilter {
 	if len(r.when) == 0 {
 		return []unix.SockFilter{refuse(r.errno)}
 	}
 	var body []unix.SockFilter
 	for _, a := range r.when {
-		body = append(body, load(offsetArgs+8*uint32(a.index)))
-		if a.equals {
-			body = append(body, skipUnless(unix.BPF_JEQ, a.value, 1))
-		} else {
-			body = append(body, skipIf(unix.BPF_JEQ, a.value, 1))
-		}
-		body = append(body, refuse(r.errno))
+		body = append(body, r.refusal(a)...)
 	}
-	return append(body, pass())
+	return append(body, load(offsetNumber))
+}
+
+// refusal writes a test, and the refusal when it holds; one that takes the next test as well leads past that one's refusal when it does not hold.
+func (r rule) refusal(a argument) []unix.SockFilter {
+	if a.test == equalsWith {
+		return []unix.SockFilter{load(a.offset()), a.skipUnless(3)}
+	}
+	return []unix.SockFilter{load(a.offset()), a.skipUnless(1), refuse(r.errno)}
+}
+
+func (a argument) offset() uint32 { return offsetArgs + 8*uint32(a.index) }
+
+// skipUnless goes on when the argument is as described.
+func (a argument) skipUnless(count uint8) unix.SockFilter {
+	switch a.test {
+	case equals, equalsWith:
+		return skipUnless(unix.BPF_JEQ, a.value, count)
+	case has:
+		return skipUnless(unix.BPF_JSET, a.value, count)
+	default:
+		return skipIf(unix.BPF_JEQ, a.value, count)
+	}
 }
 
 func load(offset uint32) unix.SockFilter {

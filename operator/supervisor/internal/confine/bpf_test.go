@@ -49,6 +49,8 @@ func interpret(t *testing.T, program []unix.SockFilter, c call) uint32 {
 			taken = accumulator == in.K
 		case unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K:
 			taken = accumulator >= in.K
+		case unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K:
+			taken = accumulator&in.K != 0
 		default:
 			t.Fatalf("instruction %d has code %#x", at, in.Code)
 		}
@@ -64,8 +66,12 @@ func interpret(t *testing.T, program []unix.SockFilter, c call) uint32 {
 
 const (
 	allowed = uint32(unix.SECCOMP_RET_ALLOW)
+	eacces  = uint32(unix.SECCOMP_RET_ERRNO) | uint32(unix.EACCES)
 	eperm   = uint32(unix.SECCOMP_RET_ERRNO) | uint32(unix.EPERM)
 	enosys  = uint32(unix.SECCOMP_RET_ERRNO) | uint32(unix.ENOSYS)
+
+	noProtocol   = uint32(unix.SECCOMP_RET_ERRNO) | uint32(unix.EPROTONOSUPPORT)
+	notSupported = uint32(unix.SECCOMP_RET_ERRNO) | uint32(unix.EOPNOTSUPP)
 )
 
 func TestTheFilterDecidesByNumberAndArgumentsOnBothArchitectures(t *testing.T) {
@@ -130,6 +136,16 @@ func TestTheFilterDecidesByNumberAndArgumentsOnBothArchitectures(t *testing.T) {
 		{"keyctl", 250, 219, [6]uint64{}, enosys},
 		{"socket AF_UNIX", 41, 198, [6]uint64{unix.AF_UNIX, 1}, allowed},
 		{"socket AF_INET", 41, 198, [6]uint64{unix.AF_INET, 1}, allowed},
+		{"socket of MPTCP", 41, 198, [6]uint64{unix.AF_INET6, 1, unix.IPPROTO_MPTCP}, noProtocol},
+		{"socket of MPTCP, with a bit in the half that the kernel drops", 41, 198, [6]uint64{unix.AF_INET, 1, hidden | unix.IPPROTO_MPTCP}, noProtocol},
+		{"sendto", 44, 206, [6]uint64{3, 0, 0, unix.MSG_NOSIGNAL | unix.MSG_DONTWAIT}, allowed},
+		{"sendto with Fast Open", 44, 206, [6]uint64{3, 0, 0, unix.MSG_NOSIGNAL | unix.MSG_FASTOPEN}, notSupported},
+		{"sendmsg", 46, 211, [6]uint64{3, 0, unix.MSG_NOSIGNAL}, allowed},
+		{"sendmsg with Fast Open", 46, 211, [6]uint64{3, 0, unix.MSG_FASTOPEN}, notSupported},
+		{"sendmmsg with Fast Open", 307, 269, [6]uint64{3, 0, 1, unix.MSG_FASTOPEN}, notSupported},
+		{"setsockopt of Fast Open by connect", 54, 208, [6]uint64{3, unix.IPPROTO_TCP, unix.TCP_FASTOPEN_CONNECT}, notSupported},
+		{"setsockopt of another option of TCP", 54, 208, [6]uint64{3, unix.IPPROTO_TCP, unix.TCP_NODELAY}, allowed},
+		{"setsockopt of the same number elsewhere", 54, 208, [6]uint64{3, unix.SOL_SOCKET, unix.TCP_FASTOPEN_CONNECT}, allowed},
 		{"read", 0, 63, [6]uint64{}, allowed},
 		{"openat", 257, 56, [6]uint64{}, allowed},
 		{"execve", 59, 221, [6]uint64{}, allowed},
@@ -137,7 +153,7 @@ func TestTheFilterDecidesByNumberAndArgumentsOnBothArchitectures(t *testing.T) {
 	for _, row := range rows {
 		for arch, number := range map[string]uint32{"amd64": row.amd64, "arm64": row.arm64} {
 			m := machines[arch]
-			got := interpret(t, assemble(m, rules), call{m.audit, number, row.args})
+			got := interpret(t, assemble(m, Box{}.table()), call{m.audit, number, row.args})
 			if got != row.verdict {
 				t.Errorf("%s on %s: verdict %#x, want %#x", row.name, arch, got, row.verdict)
 			}
@@ -145,17 +161,20 @@ func TestTheFilterDecidesByNumberAndArgumentsOnBothArchitectures(t *testing.T) {
 	}
 }
 
+// everything is the table of a box that refuses all that can be refused.
+var everything = Box{NoNetwork: true, RefuseUnixSockets: true}.table()
+
 func TestEveryRuleRefusesSomething(t *testing.T) {
 	for arch, m := range machines {
-		for _, r := range append(rules, unixSockets) {
+		for _, r := range everything {
 			var args [6]uint64
-			if len(r.when) > 0 {
-				args[r.when[0].index] = 99
-				if r.when[0].equals {
-					args[r.when[0].index] = uint64(r.when[0].value)
+			for _, a := range r.when {
+				args[a.index] = uint64(a.value)
+				if a.test == differs {
+					args[a.index] = 99
 				}
 			}
-			got := interpret(t, assemble(m, append(rules, unixSockets)), call{m.audit, m.number(r), args})
+			got := interpret(t, assemble(m, []rule{r}), call{m.audit, m.number(r), args})
 			if got != uint32(unix.SECCOMP_RET_ERRNO)|uint32(r.errno) {
 				t.Errorf("%s on %s: verdict %#x", r.name, arch, got)
 			}
@@ -163,23 +182,47 @@ func TestEveryRuleRefusesSomething(t *testing.T) {
 	}
 }
 
-func TestUnixSocketsAreRefusedOnlyWhereAskedAndPairsNever(t *testing.T) {
-	for arch, numbers := range map[string]struct{ socket, pair uint32 }{"amd64": {41, 53}, "arm64": {198, 199}} {
-		m := machines[arch]
-		program := assemble(m, append(rules[:len(rules):len(rules)], unixSockets))
-		for _, row := range []struct {
-			number  uint32
-			family  uint64
-			verdict uint32
-		}{
-			{numbers.socket, unix.AF_UNIX, eperm},
-			{numbers.socket, 1<<32 | unix.AF_UNIX, eperm},
-			{numbers.socket, unix.AF_INET6, allowed},
-			{numbers.pair, unix.AF_UNIX, allowed},
-		} {
-			if got := interpret(t, program, call{m.audit, row.number, [6]uint64{row.family, 1}}); got != row.verdict {
-				t.Errorf("%s: call %d of family %#x: verdict %#x, want %#x", arch, row.number, row.family, got, row.verdict)
+func TestSocketsAreThoseThatTheBoxLeaves(t *testing.T) {
+	const hidden = uint64(1) << 32
+	for _, row := range []struct {
+		family          uint64
+		box             Box
+		socket, another uint32 // another is of a pair
+	}{
+		{unix.AF_UNIX, Box{}, allowed, allowed},
+		{unix.AF_INET, Box{}, allowed, allowed},
+		{unix.AF_UNIX, Box{RefuseUnixSockets: true}, eperm, allowed},
+		{hidden | unix.AF_UNIX, Box{RefuseUnixSockets: true}, eperm, allowed},
+		{unix.AF_INET6, Box{RefuseUnixSockets: true}, allowed, allowed},
+		{unix.AF_UNIX, Box{NoNetwork: true}, allowed, allowed},
+		{hidden | unix.AF_UNIX, Box{NoNetwork: true}, allowed, allowed},
+		{unix.AF_INET, Box{NoNetwork: true}, eacces, eacces},
+		{unix.AF_INET6, Box{NoNetwork: true}, eacces, eacces},
+		{unix.AF_NETLINK, Box{NoNetwork: true}, eacces, eacces},
+		{unix.AF_PACKET, Box{NoNetwork: true}, eacces, eacces},
+		{unix.AF_VSOCK, Box{NoNetwork: true}, eacces, eacces},
+		{unix.AF_TIPC, Box{NoNetwork: true}, eacces, eacces},
+		{unix.AF_UNSPEC, Box{NoNetwork: true}, eacces, eacces},
+		{unix.AF_UNIX, Box{NoNetwork: true, RefuseUnixSockets: true}, eperm, allowed},
+		{unix.AF_INET, Box{NoNetwork: true, RefuseUnixSockets: true}, eacces, eacces},
+	} {
+		for arch, numbers := range map[string]struct{ socket, pair uint32 }{"amd64": {41, 53}, "arm64": {198, 199}} {
+			m := machines[arch]
+			program := assemble(m, row.box.table())
+			for number, want := range map[uint32]uint32{numbers.socket: row.socket, numbers.pair: row.another} {
+				if got := interpret(t, program, call{m.audit, number, [6]uint64{row.family, 1}}); got != want {
+					t.Errorf("%s: call %d of family %#x in %+v: verdict %#x, want %#x", arch, number, row.family, row.box, got, want)
+				}
 			}
+		}
+	}
+}
+
+func TestTheFilterIsNoLongerThanTheKernelTakes(t *testing.T) {
+	const most = 4096 // BPF_MAXINSNS
+	for arch, m := range machines {
+		if length := len(assemble(m, everything)); length > most {
+			t.Errorf("%d instructions on %s", length, arch)
 		}
 	}
 }
@@ -217,7 +260,7 @@ func TestTheNumbersAreThoseOfTheKernelOnBothArchitectures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, r := range append(rules, unixSockets) {
+		for _, r := range everything {
 			line := regexp.MustCompile(`SYS_` + strings.ToUpper(r.name) + `\s+= (\d+)`).FindSubmatch(source)
 			if line == nil || string(line[1]) != strconv.Itoa(int(m.number(r))) {
 				t.Errorf("%s is %d on %s, but x/sys says %q", r.name, m.number(r), arch, line)

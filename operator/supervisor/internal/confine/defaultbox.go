@@ -3,6 +3,7 @@ package confine
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"toolcall-operator/supervisor/internal/measures"
@@ -74,6 +75,11 @@ func touches(folder string, paths []string) bool {
 
 // Touch reports whether one of two folders is, or lies in, the other.
 func Touch(a, b string) bool { return within(a, b) || within(b, a) }
+
+// In reports whether a path is, or lies in, one of the folders.
+func In(folders []string, path string) bool {
+	return slices.ContainsFunc(folders, func(folder string) bool { return within(path, folder) })
+}
 
 func within(path, folder string) bool {
 	return path == folder || strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")

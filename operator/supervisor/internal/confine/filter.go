@@ -5,10 +5,20 @@ import "golang.org/x/sys/unix"
 // argument is one argument of a system call. Only its low 32 bits are looked at: pid, who, which and family are ints to the kernel, which
 // drops the high half itself; a filter that compared it would let a caller hide the value behind a bit that the kernel ignores.
 type argument struct {
-	index  int
-	value  uint32
-	equals bool // the call is refused when the argument equals value, otherwise when it differs
+	index int
+	test  test
+	value uint32
 }
+
+// test is how an argument must stand to a value for its call to be refused.
+type test int
+
+const (
+	differs test = iota
+	equals
+	has        // it has at least one of the bits
+	equalsWith // it equals, and the next argument is as described, too
+)
 
 // rule refuses one system call with errno: always, or when one of the arguments is as described.
 type rule struct {
@@ -34,8 +44,8 @@ var rules = []rule{
 	// stays; a program that names its own threads by number is refused, for a filter cannot tell whose they are.
 	{"sched_setaffinity", 203, 122, unix.EPERM, []argument{self(0)}},
 	// `which` must be the process (PRIO_PROCESS 0, IOPRIO_WHO_PROCESS 1) too: PRIO_USER with who 0 means every process of the caller's uid.
-	{"setpriority", 141, 140, unix.EPERM, []argument{{index: 0, value: unix.PRIO_PROCESS}, self(1)}},
-	{"ioprio_set", 251, 30, unix.EPERM, []argument{{index: 0, value: ioprioWhoProcess}, self(1)}},
+	{"setpriority", 141, 140, unix.EPERM, []argument{{0, differs, unix.PRIO_PROCESS}, self(1)}},
+	{"ioprio_set", 251, 30, unix.EPERM, []argument{{0, differs, ioprioWhoProcess}, self(1)}},
 
 	// Landlock refuses these across domains; a second lock on the ways into another process's memory and files, which no ordinary tool uses
 	// (debuggers fall back to ptrace).
@@ -77,9 +87,27 @@ var rules = []rule{
 	{"keyctl", 250, 219, unix.ENOSYS, nil},
 }
 
+// plainTCP keeps a call to connections that a guard of networks knows by their connect: one of MPTCP is none of TCP to Landlock, and data in the SYN
+// goes out before, or without, a connect. The errors are those of a kernel that was built without, after which programs take plain TCP: Go's
+// listeners try MPTCP first, and whoever sends with Fast Open connects when it is refused.
+var plainTCP = []rule{
+	{"socket", 41, 198, unix.EPROTONOSUPPORT, []argument{{2, equals, unix.IPPROTO_MPTCP}}},
+	{"sendto", 44, 206, unix.EOPNOTSUPP, []argument{{3, has, unix.MSG_FASTOPEN}}},
+	{"sendmsg", 46, 211, unix.EOPNOTSUPP, []argument{{2, has, unix.MSG_FASTOPEN}}},
+	{"sendmmsg", 307, 269, unix.EOPNOTSUPP, []argument{{3, has, unix.MSG_FASTOPEN}}},
+	{"setsockopt", 54, 208, unix.EOPNOTSUPP, []argument{{1, equalsWith, unix.IPPROTO_TCP}, {2, equals, unix.TCP_FASTOPEN_CONNECT}}},
+}
+
+// noNetwork leaves a call Unix sockets and nothing else, not even a look at addresses and routes (AF_NETLINK), without which getaddrinfo does. EACCES is
+// what a program is told that lacks the right: it says "Permission denied", where after EAFNOSUPPORT many would try the other family and blame that.
+var noNetwork = []rule{
+	{"socket", 41, 198, unix.EACCES, []argument{{0, differs, unix.AF_UNIX}}},
+	{"socketpair", 53, 199, unix.EACCES, []argument{{0, differs, unix.AF_UNIX}}},
+}
+
 // unixSockets is added where calls share the machine with its user: X11, D-Bus, agents and container engines listen on named sockets, which
 // Landlock guards only from ABI 9 on. A socketpair reaches nobody else and stays.
-var unixSockets = rule{"socket", 41, 198, unix.EPERM, []argument{{index: 0, value: unix.AF_UNIX, equals: true}}}
+var unixSockets = []rule{{"socket", 41, 198, unix.EPERM, []argument{{0, equals, unix.AF_UNIX}}}}
 
 // ioprioWhoProcess is IOPRIO_WHO_PROCESS of <linux/ioprio.h>, which x/sys does not name.
 const ioprioWhoProcess = 1

@@ -75,9 +75,9 @@ func (r ruleset) close() {
 	}
 }
 
-// allow grants the rights below path, symbolic links followed; a path that does not exist, or that Landlock does not guard, is left out.
-func (r ruleset) allow(path string, rights uint64) error {
-	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+// allow grants the rights below path; one that opens to nothing, or that Landlock does not guard, is left out.
+func (r ruleset) allow(path string, rights uint64, open opener) error {
+	fd, err := open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}

@@ -22,7 +22,7 @@ func NewScope() (*Scope, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := rules.allow("/", unix.LANDLOCK_ACCESS_FS_REFER); err != nil {
+	if err := rules.allow("/", unix.LANDLOCK_ACCESS_FS_REFER, following); err != nil {
 		rules.close()
 		return nil, err
 	}

@@ -9,7 +9,7 @@ from toolcall_operator.adapters.cluster import finalizers, patches
 from toolcall_operator.adapters.cluster.client import Client
 from toolcall_operator.adapters.cluster.events import Events, Subject
 from toolcall_operator.adapters.cluster.finalizers import Holdable
-from toolcall_operator.adapters.cluster.memory.caches import Caches, Key
+from toolcall_operator.adapters.cluster.memory.caches import Caches, Key, Revision
 from toolcall_operator.adapters.cluster.memory.shelf import Identity
 from toolcall_operator.adapters.cluster.patches import Basis
 from toolcall_operator.adapters.cluster.resources import SESSIONS, TOOLCALLS, Address
@@ -20,6 +20,8 @@ from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.toolcall import FINALIZER, ToolCall
 from toolcall_operator.api.toolcallstatus import Dispatch, ToolCallStatus
 from toolcall_operator.core import status as statuses
+from toolcall_operator.core.policy import panel, policystatus
+from toolcall_operator.core.policy.candidates import Candidate
 from toolcall_operator.core.reasons import Reason
 from toolcall_operator.core.unread import Unread
 from toolcall_operator.core.world import World
@@ -39,11 +41,13 @@ class KubernetesCluster:
         self._caches = caches
         self._events = events
         self._patience = patience
-        self._seen: dict[str, int] = {}
-        self._worlds: dict[Key, tuple[int, World]] = {}
+        self._seen: dict[str, Revision] = {}
+        self._worlds: dict[Key, tuple[Revision, World]] = {}
 
     async def observe(self, call: ToolCall, *, live: bool = False) -> World:
-        """The call's session, and the class that was frozen in its status; `live`: the session is asked for anew.
+        """The call's session, the class that was frozen in its status, and what judges its calls.
+
+        `live`: the session is asked for anew.
 
         Raises:
             Unavailable: it could not be read.
@@ -55,8 +59,8 @@ class KubernetesCluster:
         return self._world(key)
 
     async def changed(self, call: ToolCall) -> None:
-        """Return when the call's session is another one, or another than it was, since it was last observed."""
-        await self._caches.session_changed(_session_of(call), self._seen.get(call.metadata.uid, -1))
+        """Return when the call's session is not what it was when it was last observed, or a toolspec of it is not."""
+        await self._caches.session_changed(_session_of(call), self._seen.get(call.metadata.uid, ()))
 
     async def report(self, call: ToolCall, status: ToolCallStatus) -> ToolCall:
         """Keep `status` by one patch, whose answer is not read, and return the call that carries it.
@@ -170,12 +174,12 @@ class KubernetesCluster:
         return call.model_copy(update={"status": status})
 
     def _world(self, key: Key) -> World:
-        """The world of a session's calls: the same one until the session changes, since it remembers what it found."""
+        """The world of a session's calls: the same one until something in it changes: it remembers what it found."""
         session, revision = self._caches.sessions.get(key), self._caches.session_revision(key)
         if session is None:
             self._worlds.pop(key, None)
             return self._new_world(None, None, self._caches.unread_sessions.get(key))
-        known, world = self._worlds.get(key, (0, None))
+        known, world = self._worlds.get(key, ((), None))
         if world is not None and known == revision:
             return world
         frozen = frozen_class(session)
@@ -189,7 +193,15 @@ class KubernetesCluster:
         self, session: SpiceboxSession | None, session_class: SpiceboxClass | None, unread: Unread | None = None
     ) -> World:
         why = unread.why if unread else ""
-        return World(session, session_class, unread=why, on_demand=False, patience=self._patience)
+        toolspecs = self._judging(session, session_class) if session and session_class else None
+        return World(session, session_class, unread=why, on_demand=False, patience=self._patience, toolspecs=toolspecs)
+
+    def _judging(self, session: SpiceboxSession, session_class: SpiceboxClass) -> tuple[Candidate, ...] | None:
+        """What judges the calls of a session that has its class; None if they are not judged."""
+        if not session_class.spec.toolspecs:
+            return None
+        names, policies = session.status.effective_toolspecs if session.status else (), self._caches.policies
+        return panel.of(names, policies.toolspecs.values, policies.library, policystatus.is_valid)
 
     async def _refresh(self, key: Key) -> None:
         """Ask for a session, and have the caches know."""

@@ -23,7 +23,9 @@ async def surroundings(client: Client, sessions: Iterable[Key]) -> list[Manifest
         Unavailable: the API server does not answer.
         Rejected: something may not be read.
     """
-    found = [each for resource in (TOOLKITS, TOOLSPECS) for each in await client.list(resource.within())]
+    found: list[Manifest] = [
+        each for resource in (TOOLKITS, TOOLSPECS) for each in await client.list(resource.within())
+    ]
     async for each in _sessions(client, sessions):
         found.append(each)
         found.extend(await _class(client, each))

@@ -1,4 +1,4 @@
-"""What the session controller needs of a cluster: sessions, classes, pods, policies, and what is written to them."""
+"""What the session controller needs of a cluster: sessions, classes, toolspecs, pods, and what is written to them."""
 
 from __future__ import annotations
 
@@ -21,17 +21,24 @@ from toolcall_operator.adapters.cluster.resources import (
     PODS,
     SESSIONS,
     TOOLCALLS,
+    TOOLKITS,
+    TOOLSPECS,
     Address,
 )
 from toolcall_operator.api import parsing
 from toolcall_operator.api.parsing import Malformed
-from toolcall_operator.api.spiceboxclass import SpiceboxClass, SpiceboxClassStatus
+from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import FINALIZER, SpiceboxSession, SpiceboxSessionStatus
+from toolcall_operator.api.spiceboxtoolkit import SpiceboxToolkit
+from toolcall_operator.api.spiceboxtoolspec import SpiceboxToolspec
+from toolcall_operator.core.judgeable import Judgeable, JudgedStatus
 from toolcall_operator.core.pod.pods import PodView
+from toolcall_operator.core.policy.library import Library
 from toolcall_operator.core.unread import Unread
 from toolcall_operator.errors import Gone, Rejected, Superseded, Unavailable
 
 _MADE = {"Pod": PODS, "NetworkPolicy": NETWORK_POLICIES}
+_CLUSTER_WIDE = {"SpiceboxClass": CLASSES, "SpiceboxToolkit": TOOLKITS, "SpiceboxToolspec": TOOLSPECS}
 _ANY = Selection(metadata_only=True)
 
 
@@ -44,6 +51,11 @@ class KubernetesObjects:
         self._events = events
 
     # Read ---------------------------------------------------------------------------------------------------------
+    @property
+    def library(self) -> Library:
+        """What the toolkits and toolspecs come to."""
+        return self._caches.policies.library
+
     def session(self, key: Key) -> SpiceboxSession | None:
         """The session with this namespace and name, if it is there and can be read."""
         return self._caches.sessions.get(key)
@@ -52,6 +64,14 @@ class KubernetesObjects:
         """The class of this name, if it is there and can be read."""
         return self._caches.classes.get(name)
 
+    def toolkit(self, name: str) -> SpiceboxToolkit | None:
+        """The toolkit of this name, if it is there and can be read."""
+        return self._caches.policies.toolkits.values.get(name)
+
+    def toolspec(self, name: str) -> SpiceboxToolspec | None:
+        """The toolspec of this name, if it is there and can be read."""
+        return self._caches.policies.toolspecs.values.get(name)
+
     def unread_session(self, key: Key) -> Unread | None:
         """The session with this namespace and name, if it is there and cannot be read."""
         return self._caches.unread_sessions.get(key)
@@ -59,6 +79,14 @@ class KubernetesObjects:
     def unread_class(self, name: str) -> Unread | None:
         """The class of this name, if it is there and cannot be read."""
         return self._caches.unread_classes.get(name)
+
+    def unread_toolkit(self, name: str) -> Unread | None:
+        """The toolkit of this name, if it is there and cannot be read."""
+        return self._caches.policies.toolkits.unread.get(name)
+
+    def unread_toolspec(self, name: str) -> Unread | None:
+        """The toolspec of this name, if it is there and cannot be read."""
+        return self._caches.policies.toolspecs.unread.get(name)
 
     async def live_class(self, name: str) -> SpiceboxClass | None:
         """The class of this name as it is now; None if there is none.
@@ -123,23 +151,24 @@ class KubernetesObjects:
             Gone: the session is no more.
         """
         uid = session.metadata.uid
-        await self._report(_of_session(session), uid, patches.status(uid, status))
+        await self._report(_of(session), uid, patches.status(uid, status))
         reported = session.model_copy(update={"status": status})
         self._caches.amend(reported)
         return reported
 
-    async def report_class(self, session_class: SpiceboxClass, status: SpiceboxClassStatus) -> None:
-        """Keep the status of a class; it may raise what `report_session` does."""
-        uid = session_class.metadata.uid
-        await self._report(_of_class(session_class), uid, patches.status(uid, status))
+    async def report_judged(self, judged: Judgeable, status: JudgedStatus) -> None:
+        """Keep the status of what was judged; it may raise what `report_session` does."""
+        uid = judged.metadata.uid
+        await self._report(_of(judged), uid, patches.status(uid, status))
+        if isinstance(judged, SpiceboxToolspec):
+            self._caches.amend_toolspec(judged.model_copy(update={"status": status}))
 
     async def report_unread(
-        self, unread: SpiceboxSession | SpiceboxClass, status: SpiceboxSessionStatus | SpiceboxClassStatus
+        self, unread: SpiceboxSession | Judgeable, status: SpiceboxSessionStatus | JudgedStatus
     ) -> None:
         """Keep the conditions of a status; it may raise what `report_session` does."""
-        address = _of_session(unread) if isinstance(unread, SpiceboxSession) else _of_class(unread)
         uid = unread.metadata.uid
-        await self._report(address, uid, patches.conditions(uid, status, first=unread.status is None))
+        await self._report(_of(unread), uid, patches.conditions(uid, status, first=unread.status is None))
 
     async def hold_session(self, session: SpiceboxSession) -> None:
         """Keep the session's object until it is released.
@@ -193,7 +222,7 @@ class KubernetesObjects:
             Unavailable: it may still be there.
         """
         with suppress(Gone, Superseded):
-            await self._client.delete(_of_session(session), session.metadata.uid)
+            await self._client.delete(_of(session), session.metadata.uid)
 
     async def annotate_pod(self, pod: PodView, annotations: Mapping[str, str | None]) -> None:
         """Set annotations of this very pod, or take those away that are None. One that is gone is fine.
@@ -205,7 +234,7 @@ class KubernetesObjects:
         with suppress(Gone, Rejected):  # another pod of its name refuses to change its UID
             await self._client.merge(PODS.named(pod.name, pod.namespace), part)
 
-    def remark(self, about: SpiceboxSession | SpiceboxClass, reason: str, message: str) -> None:
+    def remark(self, about: SpiceboxSession | Judgeable, reason: str, message: str) -> None:
         """Have a Warning Event written about an object, if that is possible."""
         self._events.warn(Subject.of(about), reason, message)
 
@@ -234,16 +263,14 @@ class KubernetesObjects:
         return found
 
 
-def _of_session(session: SpiceboxSession) -> Address:
-    return SESSIONS.named(session.metadata.name, session.metadata.namespace)
-
-
-def _of_class(session_class: SpiceboxClass) -> Address:
-    return CLASSES.named(session_class.metadata.name)
+def _of(obj: SpiceboxSession | Judgeable) -> Address:
+    if isinstance(obj, SpiceboxSession):
+        return SESSIONS.named(obj.metadata.name, obj.metadata.namespace)
+    return _CLUSTER_WIDE[obj.kind].named(obj.metadata.name)
 
 
 def _holdable(session: SpiceboxSession) -> Holdable:
-    return Holdable(_of_session(session), session.metadata.uid, session.metadata.finalizers, FINALIZER)
+    return Holdable(_of(session), session.metadata.uid, session.metadata.finalizers, FINALIZER)
 
 
 def _labels(manifest: Manifest) -> Mapping[str, Any]:

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import NoReturn
 
 from toolcall_operator import errors
-from toolcall_operator.adapters.sandbox import frames, messages, output
+from toolcall_operator.adapters.sandbox import frames, messages, output, starting
 from toolcall_operator.adapters.sandbox.connection import Connection
 from toolcall_operator.adapters.sandbox.line import Line
 from toolcall_operator.core.outcomes import ExecRequest, ExecResult
@@ -137,7 +137,7 @@ class SupervisedExecution:
                 connection.send({"type": "attach", **self._view()})
             else:
                 await connection.send_input(self._channel, self._request.stdin)
-                connection.send(self._start())
+                connection.send(starting.start(self._request, self._view()))
                 self._note_sent()
             return await self._answer
         finally:
@@ -184,20 +184,6 @@ class SupervisedExecution:
             "stdoutOffset": self._streams.stdout.received,
             "stderrOffset": self._streams.stderr.received,
             "window": self._streams.window(),
-        }
-
-    def _start(self) -> dict[str, object]:
-        request = self._request
-        return {
-            "type": "start",
-            **self._view(),
-            "argv": request.argv,
-            "env": dict(request.env),
-            "stdinSize": len(request.stdin),
-            "timeoutMs": max(1, request.timeout // _MILLISECOND),
-            "graceMs": request.grace // _MILLISECOND,
-            "outputBytes": request.output_bytes,
-            "pids": request.pids,
         }
 
     @staticmethod

@@ -12,9 +12,12 @@ def normalised(path: str, cwd: str) -> str | None:
     """
     if not path or path[0] == "~" or "\0" in path:
         return None
-    whole = path if path[0] == "/" else f"{cwd}/{path}"
-    steps = whole.split("/")
-    if steps[0] or ".." in steps:
+    if path[0] != "/":
+        if cwd[:1] != "/":
+            return None
+        path = f"{cwd}/{path}"
+    steps = path.split("/")
+    if ".." in steps:
         return None
     return "/" + "/".join(step for step in steps if step and step != ".")
 

@@ -98,20 +98,26 @@ class Scope:
             found = self.named.get(letter)
             if found is None:
                 return Misuse(ParseProblem.UNKNOWN_FLAG, f"unknown flag {quoted(letter)}")
-            if place < last and argument[place + 1] == "=":
+            if place < last and argument[place + 1] == "=" and not self._drops_equals(found[0].rule):
                 return _equals(letter)
             if place < last and found[0].rule.attachable:
-                return self._attached(letter, (*uses, Use(found[0].rule, argument[place + 1 :])))
+                return self._attached(letter, argument[place + 1 :], tuple(uses))
             if not self._joins(found[0].rule, alone=place == last):
                 return _joined(letter)
             uses += found
         return tuple(uses) if last <= LONGEST_BUNDLE else _joined(argument)
 
-    def _attached(self, letter: str, uses: Uses) -> Uses | Misuse:
-        """These flags, if the value may follow its letter, and the letter may follow others."""
-        if not self.parser.attached_values:
+    def _attached(self, letter: str, rest: str, before: Uses) -> Uses | Misuse:
+        """The flags `before` and this one with the rest as its value, if that may follow, and the letter others."""
+        equals = self.parser.attached_equals and rest.startswith("=")
+        if not (self.parser.attached_values or equals):
             return Misuse(ParseProblem.UNKNOWN_FLAG, f"the value of {letter} must be an argument of its own")
-        return uses if len(uses) == 1 or self.parser.bundled_shorts else _joined(letter)
+        if before and not self.parser.bundled_shorts:
+            return _joined(letter)
+        return (*before, Use(self.named[letter][0].rule, rest[1:] if equals else rest))
+
+    def _drops_equals(self, rule: FlagRule) -> bool:
+        return self.parser.attached_equals and rule.attachable
 
     def _joins(self, rule: FlagRule, *, alone: bool) -> bool:
         """Whether a letter may stand in one argument with others; `alone` if none follows it."""
@@ -120,9 +126,7 @@ class Scope:
 
 def _equals(letter: str) -> Misuse:
     """To getopt the '=' is a part of the value, to pflag and argparse it is not."""
-    return Misuse(
-        ParseProblem.FLAG_TYPE_MISMATCH, f"{letter} takes no value behind a '='; programs read it differently"
-    )
+    return Misuse(ParseProblem.FLAG_TYPE_MISMATCH, f"{letter} must be followed by its value, if any, without a '='")
 
 
 def _joined(letter: str) -> Misuse:

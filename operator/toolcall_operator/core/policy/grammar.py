@@ -92,11 +92,13 @@ def _not_hidden(shared: Named, own: tuple[Flag, ...]) -> Named:
 
 def _command(subcommand: Subcommand, parser: Parser, shared: Named) -> Command:
     own = flagwords.tokens(subcommand.flags, Role.FLAG)
+    anywhere = parser.global_flags_at == "Anywhere" or not subcommand.path
+    left = _not_hidden(shared, subcommand.flags) if anywhere else {}
     names = {flag.name for flag in subcommand.flags}
     slots, behind = _slots(subcommand.positional)
     return Command(
         subcommand=subcommand,
-        scope=Scope({**_not_hidden(shared, subcommand.flags), **own}, parser),
+        scope=Scope({**left, **own}, parser),
         slots=slots,
         behind=behind,
         ends_at_positional=(subcommand.flags_end or parser.flags_end) == "AtFirstPositional",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Literal
 
 from toolcall_operator.api.toolcall import ToolCall
@@ -46,13 +46,17 @@ def is_judged(target: Target) -> bool:
     return bool(target.session_class.spec.toolspecs) and target.tool.command is not None
 
 
-def decided(call: ToolCall, target: Target, toolspecs: Sequence[Candidate]) -> Decision:
-    """The decision on a call that has to be judged; `toolspecs` are those of its session, in their order."""
+def decided(call: ToolCall, target: Target, toolspecs: Sequence[Candidate], now: datetime | None = None) -> Decision:
+    """The decision on a call that has to be judged; `toolspecs` are those of its session, in their order.
+
+    One of which it is not known of what tool it speaks may speak of this one. Without `now`, a rule that asks for the
+    time has no value, and denies.
+    """
     speaking = [each for each in toolspecs if each.tool in {call.spec.tool, ""}]
-    return candidates.decide(call.spec.tool, speaking, lambda toolspec: invocation(call, target, toolspec))
+    return candidates.decide(call.spec.tool, speaking, lambda toolspec: invocation(call, target, toolspec, now))
 
 
-def invocation(call: ToolCall, target: Target, toolspec: Toolspec) -> Invocation:
+def invocation(call: ToolCall, target: Target, toolspec: Toolspec, now: datetime | None) -> Invocation:
     """What there is to judge: the call as its process would see it, with the defaults of the toolspec's toolkit."""
     program, *argv = target.argv(call)
     env, session = call.spec.env, target.session.spec
@@ -66,28 +70,19 @@ def invocation(call: ToolCall, target: Target, toolspec: Toolspec) -> Invocation
         config=session.tool_config or {},
         has_stdin=bool(call.spec.stdin),
         class_env=frozenset(target.session_class.spec.allowed_env_names),
+        now=now,
     )
 
 
-def objection(found: Decision) -> Refused | Wait | None:
-    """What a decision speaks against the call, if it does."""
-    match found:
-        case Allowed():
-            return None
-        case Denied():
-            return _refused(found)
-        case Waiting():
-            return Wait(WaitingFor.POLICY, PATIENCE, _refused(found.refusal))
+def objection(found: Denied | Waiting) -> Refused | Wait:
+    """What a decision that does not allow the call means for it."""
+    if isinstance(found, Waiting):
+        return Wait(WaitingFor.POLICY, PATIENCE, _refused(found.refusal))
+    return _refused(found)
 
 
-def allowed(found: Decision) -> Accepted:
-    """What comes with a decision that allows.
-
-    Raises:
-        LookupError: it does not allow.
-    """
-    if not isinstance(found, Allowed):
-        raise LookupError("the call was not allowed")
+def accepted(found: Allowed) -> Accepted:
+    """What comes with a decision that allows."""
     toolspec = found.toolspec
     return Accepted(toolspec.name, toolkit_env(toolspec), told(confining.of(found.judgement)))
 
@@ -103,12 +98,12 @@ def toolkit_env(toolspec: Candidate | None) -> Mapping[str, str]:
     return toolspec.toolkit.spec.env_defaults if isinstance(toolspec, Toolspec) else {}
 
 
-def confinement(accepted: Accepted | None) -> Confinement:
+def confinement(found: Accepted | None) -> Confinement:
     """What the sandbox keeps the process from; of a call that was claimed, as its status tells."""
-    if accepted is None:
+    if found is None:
         return Confinement()
-    told = accepted.confinement or _NOTHING
-    return Confinement(network=told.network != "None", writable=told.writable, trusted=True)
+    confined = found.confinement or _NOTHING
+    return Confinement(network=confined.network != "None", writable=confined.writable, trusted=True)
 
 
 def _refused(denied: Denied) -> Refused:

@@ -63,8 +63,8 @@ class _Run:
     def line(self, grammar: Grammar) -> CommandLine:
         """The whole command line."""
         self._must_be_text()
-        self._leading(grammar.leading)
-        node, command = self._subcommand(grammar.root)
+        unknown = self._leading(grammar.leading)
+        node, command = self._subcommand(grammar.root, unknown)
         places = Places(command)
         self._rest(grammar, node, command, places)
         if places.missing is not None:
@@ -80,15 +80,16 @@ class _Run:
         raise _Refused(Misuse(ParseProblem.ARGUMENT_TYPE_MISMATCH, f"argument {index + 1} is no text"), index)
 
     # Before and at the subcommand ------------------------------------------------------------------------------------
-    def _leading(self, scope: Scope) -> None:
+    def _leading(self, scope: Scope) -> Misuse | None:
         """The global flags before the subcommand. One that is unknown ends them: it may be the bare program's."""
         while self.at < len(self.argv) and _is_flag(self.argv[self.at]):
             uses = scope.uses(self.argv[self.at])
             if isinstance(uses, Misuse) and uses.problem is ParseProblem.UNKNOWN_FLAG:
-                return
+                return uses
             self._use(uses)
+        return None
 
-    def _subcommand(self, root: Node) -> tuple[Node, Command]:
+    def _subcommand(self, root: Node, unknown: Misuse | None) -> tuple[Node, Command]:
         """The subcommand of the most words, and the node at which these words end."""
         node, at = root, self.at
         found, end = root, at
@@ -98,7 +99,7 @@ class _Run:
                 found, end = node, at
         command = found.command
         if command is None:
-            raise self._no_subcommand(node, at)
+            raise self._no_subcommand(node, at, unknown)
         self._must_not_be_hidden(command)
         self.readings += [Reading(place, Role.SUBCOMMAND, command.subcommand.name) for place in range(self.at, end)]
         self.at = end
@@ -111,10 +112,13 @@ class _Run:
                 message = f"{reading.name} must not stand before a subcommand that has a flag of this name"
                 raise _Refused(Misuse(ParseProblem.UNKNOWN_FLAG, message), reading.index)
 
-    def _no_subcommand(self, node: Node, at: int) -> _Refused:
+    def _no_subcommand(self, node: Node, at: int, unknown: Misuse | None) -> _Refused:
         """What to say of the argument at which the words of a subcommand should begin or go on."""
         missing = at >= len(self.argv)
-        found = "a subcommand is missing" if missing else _no_word(self.argv[self.at : at], self.argv[at])
+        if unknown is not None:
+            found = f"before the subcommand: {unknown.message}"
+        else:
+            found = "a subcommand is missing" if missing else _no_word(self.argv[self.at : at], self.argv[at])
         known = ", ".join([*node.children][:_WORDS_SHOWN]) + (", …" if len(node.children) > _WORDS_SHOWN else "")
         message = f"{found}; there are: {known}" if known else found
         return _Refused(Misuse(ParseProblem.UNKNOWN_SUBCOMMAND, message), None if missing else at)
@@ -196,8 +200,7 @@ def _is_text(text: str) -> bool:
 
 
 def _no_word(words: tuple[str, ...], argument: str) -> str:
-    """Only what names something is quoted: the rest of the argument may be a value."""
+    """Only what could be a name is quoted: the rest of the argument may be a value."""
     if _is_flag(argument):
-        name = argument.partition("=")[0] if argument.startswith("--") else argument[:2]
-        return f"a subcommand must stand where {quoted(name)} does, which is no global flag"
+        return f"a flag stands within the words of a subcommand, behind {quoted(' '.join(words))}"
     return f"unknown subcommand {quoted(' '.join((*words, argument.partition('=')[0])))}"

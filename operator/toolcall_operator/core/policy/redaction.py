@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from toolcall_operator.core.policy import quoting
 
@@ -27,10 +27,6 @@ class Redactor:
         elif isinstance(value, str | int) and not isinstance(value, bool) and str(value):
             self._add(str(value), *_forms(str(value)))
 
-    def register_quoted(self, word: str) -> None:
-        """Show this text no more where it stands in quotes: plain words of a sentence may be the same."""
-        self._add(word, quoting.quoted(word))
-
     def shown(self, text: str) -> str:
         """The text without any of the values; where two overlap, the longer one counts and takes the other along."""
         parts, at = [], 0
@@ -41,8 +37,7 @@ class Redactor:
 
     def fit(self, text: str, longest: int = LONGEST) -> str:
         """The text as it may stand in a status: one printable line, without the values, of a bounded length."""
-        line = "".join(char if char.isprintable() else " " for char in self.shown(text)).strip()
-        return line if len(line) <= longest else line[: longest - 1] + "…"
+        return _line(self.shown(text), longest)
 
     def _add(self, value: str, *forms: str) -> None:
         number = self._ids.setdefault(value, len(self._ids) + 1)
@@ -55,6 +50,17 @@ class Redactor:
             while at >= 0:
                 yield at, at + len(form), number
                 at = text.find(form, at + len(form))
+
+
+def quoted(text: str, shown: Callable[[str], str]) -> str:
+    """A text of a call as a sentence may quote it. A value is hidden before anything is cut: no part of it is left."""
+    hidden = shown(text)
+    return quoting.quoted(text) if hidden == text else _line(hidden, quoting.LONGEST)
+
+
+def _line(text: str, longest: int) -> str:
+    line = "".join(char if char.isprintable() else " " for char in text).strip()
+    return line if len(line) <= longest else line[: longest - 1] + "…"
 
 
 def _forms(value: str) -> set[str]:

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"\{([^{}]*)\}")
 _DEFAULT_PORTS = {"http": ":80", "ws": ":80", "https": ":443", "wss": ":443"}
-_URL = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<user>[^/?#]*@)?[^/?#]+(?P<path>[^?#]*)(?P<query>\?[^#]*)?")
+_URL = re.compile(
+    r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<user>[^/?#]*@)?[^/?#]+(?P<path>[^?#]*)(?P<query>\?[^#]*)?"
+)
 _DOTS = re.compile(r"(?:\.|%2e){1,2}", re.IGNORECASE)
 _OF_GITHUB = re.compile(
     r"(?:https://github\.com/|ssh://git@github\.com/|git@github\.com:)?"

@@ -9,6 +9,8 @@ from enum import StrEnum
 from toolcall_operator.api.spiceboxsession import FINALIZER
 from toolcall_operator.core import classes, conditions, selectors, support
 from toolcall_operator.core.classes import ClassReason
+from toolcall_operator.core.policy import coverage
+from toolcall_operator.core.policy.coverage import NotInClass
 from toolcall_operator.core.session import status as sessionstatus
 from toolcall_operator.core.session.actions import Action, Hold, LookUpClass, ReadNamespace, Rest, Show
 from toolcall_operator.core.session.known import Absent
@@ -56,17 +58,32 @@ def class_is_there(view: SessionView, now: datetime) -> Iterator[Action]:
     elif since := _waiting_since(view):
         yield Rest(since + CLASS_PATIENCE) if now < since + CLASS_PATIENCE else LookUpClass()
     else:
-        yield Show(sessionstatus.awaiting_class(view.session, now))
+        yield Show(sessionstatus.awaiting_class(view.session, f"there is no {name} yet", now))
 
 
 def class_is_valid(view: SessionView, now: datetime) -> Iterator[Action]:
-    """Sandboxes can be made of its class."""
-    if view.session_class and not view.is_bound:
-        judged = classes.judged(view.session_class, view.default_image)
-        if not judged.valid:
-            known = judged.reason is ClassReason.NOT_SUPPORTED
-            message = f"SpiceboxClass {view.session.spec.class_} is not valid: {judged.message}"
-            yield from _refused(view, judged.reason if known else SessionReason.CLASS_INVALID, message, now)
+    """Sandboxes can be made of its class; toolspecs that its tools lack may still come."""
+    if view.session_class is None or view.is_bound:
+        return
+    judged = classes.judged(view.session_class, view.default_image, view.library)
+    if judged.valid:
+        return
+    message = f"SpiceboxClass {view.session.spec.class_} is not valid: {judged.message}"
+    if judged.reason is ClassReason.TOOLSPEC_COVERAGE_MISSING and _may_still_come(view, now):
+        status = sessionstatus.awaiting_class(view.session, message, now)
+        yield Show(status) if status != view.status else Rest((_waiting_since(view) or now) + CLASS_PATIENCE)
+    else:
+        known = judged.reason is ClassReason.NOT_SUPPORTED
+        yield from _refused(view, judged.reason if known else SessionReason.CLASS_INVALID, message, now)
+
+
+def toolspecs_are_of_its_class(view: SessionView, now: datetime) -> Iterator[Action]:
+    """It is narrowed to toolspecs that its class has."""
+    if view.session_class is None or view.is_bound:
+        return
+    found = coverage.effective(view.session.spec, view.session_class.spec)
+    if isinstance(found, NotInClass):
+        yield from _refused(view, SessionReason.TOOLSPEC_NOT_IN_CLASS, found.message(view.session_class), now)
 
 
 def namespace_is_allowed(view: SessionView, now: datetime) -> Iterator[Action]:
@@ -94,18 +111,26 @@ def mounts_have_a_place(view: SessionView, now: datetime) -> Iterator[Action]:
 
 
 def class_is_frozen(view: SessionView, now: datetime) -> Iterator[Action]:
-    """It keeps its class as it is now; a refusal that does not hold any more is taken back."""
+    """It keeps its class and its toolspecs as they are now; a refusal that does not hold any more is taken back."""
     if not view.is_bound and view.session_class:
         spec = view.session_class.spec
         if not spec.image:
             spec = spec.model_copy(update={"image": view.default_image})
-        yield Show(sessionstatus.bound(view.session, spec, now))
+        toolspecs = coverage.effective(view.session.spec, spec)
+        if not isinstance(toolspecs, NotInClass):
+            yield Show(sessionstatus.bound(view.session, spec, toolspecs, now))
     elif conditions.is_true(view.status.conditions, SessionCondition.FAILED):
         yield Show(sessionstatus.being_made(view.session, None, now))
 
 
 def _refused(view: SessionView, reason: StrEnum, message: str, now: datetime) -> Iterator[Action]:
     yield view.until_shown(sessionstatus.refused(view.session, reason, message, now))
+
+
+def _may_still_come(view: SessionView, now: datetime) -> bool:
+    """Whether what a session waits for is worth waiting for: nobody has been told that it is not there."""
+    since, refused = _waiting_since(view), conditions.is_true(view.status.conditions, SessionCondition.FAILED)
+    return not refused and (since is None or now < since + CLASS_PATIENCE)
 
 
 def _waiting_since(view: SessionView) -> datetime | None:

@@ -71,6 +71,7 @@ STEPS: tuple[Callable[[SessionView, datetime], Iterator[Action]], ...] = (
     binding.is_carried_out,
     binding.class_is_there,
     binding.class_is_valid,
+    binding.toolspecs_are_of_its_class,
     binding.namespace_is_allowed,
     binding.mounts_have_a_place,
     binding.class_is_frozen,  # from here on the class itself does not matter any more

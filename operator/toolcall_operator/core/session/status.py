@@ -47,6 +47,7 @@ class SessionReason(StrEnum):
     CLASS_MISSING = "ClassMissing"
     CLASS_INVALID = "ClassInvalid"
     CLASS_NOT_ALLOWED = "ClassNotAllowed"
+    TOOLSPEC_NOT_IN_CLASS = "ToolspecNotInClass"
     NOT_SUPPORTED = "NotSupported"
     MALFORMED_OBJECT = "MalformedObject"
 
@@ -63,10 +64,9 @@ _UNENFORCED = (
 )
 
 
-def awaiting_class(session: SpiceboxSession, now: datetime) -> SpiceboxSessionStatus:
-    """The class is not there, and may still come."""
-    reason, message = SessionReason.WAITING_FOR_CLASS, f"there is no SpiceboxClass {session.spec.class_} yet"
-    return _unfinished(session, reason, message, now)
+def awaiting_class(session: SpiceboxSession, message: str, now: datetime) -> SpiceboxSessionStatus:
+    """The class is not there, or lacks what others have to make, and that may still come."""
+    return _unfinished(session, SessionReason.WAITING_FOR_CLASS, message, now)
 
 
 def refused(session: SpiceboxSession, reason: StrEnum, message: str, now: datetime) -> SpiceboxSessionStatus:
@@ -80,9 +80,16 @@ def refused(session: SpiceboxSession, reason: StrEnum, message: str, now: dateti
     return _with(session, new)
 
 
-def bound(session: SpiceboxSession, spec: SpiceboxClassSpec, now: datetime) -> SpiceboxSessionStatus:
-    """The class is as `spec` says for as long as the session lives, whatever becomes of the class."""
-    return _unfinished(session, SessionReason.CREATING, _MAKING, now, resolved_class=spec)
+def bound(
+    session: SpiceboxSession, spec: SpiceboxClassSpec, toolspecs: tuple[str, ...], now: datetime
+) -> SpiceboxSessionStatus:
+    """The class is as `spec` says for as long as the session lives, whatever becomes of it; and so are the toolspecs.
+
+    Where there are none because neither the class nor the session names any, the list is left out.
+    """
+    narrowed = session.spec.toolspecs is not None
+    judged = {"effective_toolspecs": toolspecs} if toolspecs or narrowed else {}
+    return _unfinished(session, SessionReason.CREATING, _MAKING, now, resolved_class=spec, **judged)
 
 
 def being_made(session: SpiceboxSession, state: PodState | None, now: datetime) -> SpiceboxSessionStatus:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession, SpiceboxSessionStatus
 from toolcall_operator.core.pod.pods import PodView
 from toolcall_operator.core.pod.podspec import pod_name
+from toolcall_operator.core.policy.library import Library
 from toolcall_operator.core.session.actions import Errand, Rest, Show
 from toolcall_operator.core.session.activity import Activity
 from toolcall_operator.core.session.known import NOTHING_YET, Known
@@ -21,7 +22,8 @@ _NO_ACTIVITY = Activity()
 class SessionView:
     """A session with the newest status there is of it, its class, its pods, and what is remembered of it.
 
-    `unread`: why the session cannot be read; the one in its place asks for nothing.
+    `library`: what there is of the toolspecs that its class may name. `unread`: why the session cannot be read; the one
+    in its place asks for nothing.
     """
 
     session: SpiceboxSession
@@ -31,6 +33,7 @@ class SessionView:
     activity: Activity = _NO_ACTIVITY
     errand: Errand | None = None
     default_image: str = ""
+    library: Library = field(default_factory=Library, repr=False)
     unread: str = ""
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.unit.api.manifests import RESOURCES
+from tests.unit.core.policy.commandlines import command, slot
 from toolcall_operator.api.base import API_VERSION
 from toolcall_operator.core.pod.podspec import SESSION_LABEL
 
@@ -29,7 +30,31 @@ def session(name: str = "work", version: int = 1, **fields: Any) -> dict[str, An
 def session_class(name: str = "plain", version: int = 1, **spec: Any) -> dict[str, Any]:  # noqa: ANN401 (fields of a spec)
     """A class with one tool."""
     full = {"resources": RESOURCES, "tools": [{"name": "echo", "command": ["echo"]}], **spec}
-    made = _object("SpiceboxClass", name, full, version, {})
+    return _cluster_wide("SpiceboxClass", name, full, version)
+
+
+def toolkit(name: str = "echo-kit", version: int = 1, **spec: Any) -> dict[str, Any]:  # noqa: ANN401 (fields of a spec)
+    """A toolkit of `echo`, which takes any arguments."""
+    full = {
+        **{"name": "echo", "toolkitRevision": "1", "version": "1"},
+        **{"target": {"binary": "echo"}, "parser": {"kind": "declarative"}, "env": {"allowed": []}},
+        "subcommands": [command("", slot("words", "stringList"))],
+        **spec,
+    }
+    return _cluster_wide("SpiceboxToolkit", name, full, version)
+
+
+def toolspec(name: str = "echoes", version: int = 1, **fields: Any) -> dict[str, Any]:  # noqa: ANN401 (fields of a spec)
+    """A toolspec that allows every use of it; `status` is its own, other fields those of its spec."""
+    status = fields.pop("status", None)
+    reference = {"name": "echo", "revision": "1"}
+    full = {"name": name, "version": "1", "toolkit": reference, "allowSubcommands": [""], **fields}
+    made = _cluster_wide("SpiceboxToolspec", name, full, version)
+    return made if status is None else {**made, "status": status}
+
+
+def _cluster_wide(kind: str, name: str, spec: dict[str, Any], version: int) -> dict[str, Any]:
+    made = _object(kind, name, spec, version, {})
     del made["metadata"]["namespace"]
     return made
 

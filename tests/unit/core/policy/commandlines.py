@@ -20,16 +20,14 @@ NOTHING: Mapping[str, Any] = {
 }
 """What a subcommand does that does nothing."""
 
-JOINED = {"bundledShorts": True, "attachedValues": True}
+JOINED: Mapping[str, Any] = {"bundledShorts": True, "attachedValues": True}
 """A parser as GNU programs have it."""
 
 
 def named(names: str, type_: str = "bool", **more: Any) -> dict[str, Any]:  # noqa: ANN401 (fields of a manifest)
     """A flag by its names as they are written, such as `--all -a`."""
-    texts = names.split()
-    long = {"long": text[2:] for text in texts if text.startswith("--")}
-    short = {"short": text[1:] for text in texts if not text.startswith("--")}
-    return {**long, **short, "type": type_, **more}
+    texts = {"long" if text.startswith("--") else "short": text.lstrip("-") for text in names.split()}
+    return {**texts, "type": type_, **more}
 
 
 def slot(name: str, type_: str = "string", **more: Any) -> dict[str, Any]:  # noqa: ANN401 (fields of a manifest)
@@ -51,7 +49,7 @@ def command(path: str, *parts: Mapping[str, Any], **more: Any) -> dict[str, Any]
 def toolkit(
     *commands: Mapping[str, Any],
     flags: tuple[Mapping[str, Any], ...] = (),
-    **parser_fields: Any,  # noqa: ANN401 (same)
+    **parser_fields: Any,  # noqa: ANN401 (fields of a manifest)
 ) -> SpiceboxToolkitSpec:
     """A toolkit of these subcommands and global flags."""
     return SpiceboxToolkitSpec.model_validate(

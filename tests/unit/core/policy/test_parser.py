@@ -91,6 +91,15 @@ def test_the_longest_subcommand_counts() -> None:
 def test_a_subcommand_that_stops_half_way_is_refused_with_what_could_follow() -> None:
     assert refused(SAY, "pr", "list").message == 'unknown subcommand "pr list"; there are: view'
     assert refused(SAY, "pr").message == "a subcommand is missing; there are: view"
+    assert refused(SAY, "pr", "-R", "x", "view").message == (
+        'a flag stands within the words of a subcommand, behind "pr"; there are: view'
+    )
+
+
+def test_a_flag_that_is_unknown_before_the_subcommand_is_named() -> None:
+    assert refused(GIT, "-Cx", "status").message.startswith(
+        "before the subcommand: the value of -C must be an argument of its own; there are: status, switch"
+    )
 
 
 @pytest.mark.parametrize(

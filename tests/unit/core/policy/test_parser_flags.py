@@ -81,6 +81,21 @@ def test_a_letter_followed_by_an_equals_sign_is_refused_as_programs_differ(
     assert problem(spec, "ls", argument) is MISMATCH
 
 
+@pytest.mark.parametrize(("argument", "value"), (("-o=json", "json"), ("-ao=json", "json"), ("-o==", "="), ("-o=", "")))
+def test_the_equals_sign_is_no_part_of_the_value_where_the_program_drops_it(argument: str, value: str) -> None:
+    known = toolkit(command("", named("-o", "string"), named("-a")), bundledShorts=True, attachedEquals=True)
+
+    assert flags(known, argument)["o"] == value
+    assert problem(known, "-ojson") is UNKNOWN
+
+
+def test_global_flags_behind_the_subcommand_are_unknown_where_the_program_reads_none_there() -> None:
+    known = toolkit(command("status"), flags=(named("-C", "string"),), globalFlagsAt="BeforeSubcommand")
+
+    assert flags(known, "-C", "x", "status") == {"C": "x"}
+    assert problem(known, "status", "-C", "x") is UNKNOWN
+
+
 def test_the_equals_sign_is_refused_behind_joined_letters_too() -> None:
     assert problem(GNU, "ls", "-lan=5") is MISMATCH
     assert problem(GNU, "ls", "-l=an") is MISMATCH

@@ -67,7 +67,7 @@ def fresh(**changes: Any) -> SessionView:  # noqa: ANN401 (fields of a view)
 
 def bound(**changes: Any) -> SessionView:  # noqa: ANN401 (fields of a view)
     """A session whose class is frozen."""
-    status = sessionstatus.bound(session(), CLASS.spec, AGO)
+    status = sessionstatus.bound(session(), CLASS.spec, (), AGO)
     return fresh(**{"session": session(status), **changes})
 
 

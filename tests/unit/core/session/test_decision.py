@@ -50,7 +50,10 @@ SOME = examples.CLASS.model_copy(update={"spec": examples.CLASS.spec.model_copy(
 
 def awaiting(since: datetime) -> SessionView:
     """A session that waits for its class."""
-    return fresh(session=session(sessionstatus.awaiting_class(session(), since)), session_class=None)
+    return fresh(
+        session=session(sessionstatus.awaiting_class(session(), "there is no SpiceboxClass plain yet", since)),
+        session_class=None,
+    )
 
 
 def over(view: SessionView, since: datetime = NOW) -> SessionView:

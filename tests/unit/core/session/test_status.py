@@ -23,9 +23,9 @@ STUCK = pods.state(pending(unscheduled="no node fits"))
 REJECTED = sessiontrouble.again(None, Kind.REJECTED, "exceeded quota", NOW)
 
 FINDINGS: dict[str, Finding] = {
-    "its class is not there": sessionstatus.awaiting_class,
+    "its class is not there": lambda s, now: sessionstatus.awaiting_class(s, "there is no SpiceboxClass yet", now),
     "it is refused": lambda s, now: sessionstatus.refused(s, SessionReason.NOT_SUPPORTED, "spec.agent", now),
-    "its class is frozen": lambda s, now: sessionstatus.bound(s, CLASS.spec, now),
+    "its class is frozen": lambda s, now: sessionstatus.bound(s, CLASS.spec, (), now),
     "its pod is made": lambda s, now: sessionstatus.being_made(s, None, now),
     "its pod is held up": lambda s, now: sessionstatus.being_made(s, STUCK, now),
     "its sandbox is ready": lambda s, now: sessionstatus.greeted(s, pod(), GREETING, now),
@@ -82,7 +82,7 @@ def test_a_frozen_class_survives_whatever_is_found_out_later() -> None:
 def test_a_refusal_that_does_not_hold_any_more_leaves_nothing_behind() -> None:
     refused = after(sessionstatus.refused(session(), SessionReason.CLASS_MISSING, "no class", AGO))
 
-    assert told(sessionstatus.bound(refused, CLASS.spec, NOW)) == {
+    assert told(sessionstatus.bound(refused, CLASS.spec, (), NOW)) == {
         "Ready": "False/Creating",
         "Progressing": "True/Creating",
     }

@@ -1,4 +1,4 @@
-"""What the cluster was last seen to hold: calls that have not ended, sessions, classes and pods."""
+"""What the cluster was last seen to hold: calls that have not ended, sessions, classes, policies and pods."""
 
 from __future__ import annotations
 
@@ -6,18 +6,22 @@ import asyncio
 from collections.abc import Iterator, Mapping
 from typing import Protocol
 
-from toolcall_operator.adapters.cluster.memory.shelf import HasIdentity, Identity, Manifest, Shelf
+from toolcall_operator.adapters.cluster.memory.policies import Changed, Policies
+from toolcall_operator.adapters.cluster.memory.shelf import HasIdentity, Identity, Manifest, Shelf, reader
 from toolcall_operator.adapters.cluster.memory.unfinished import Calls
 from toolcall_operator.adapters.cluster.memory.wakes import Asleep, Wakes
-from toolcall_operator.api import parsing
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
+from toolcall_operator.api.spiceboxtoolspec import SpiceboxToolspec
 from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.core.pod.pods import PodView
 from toolcall_operator.core.unread import Unread
 
 Key = tuple[str, str]
 """A namespace and a name."""
+
+Revision = tuple[int, ...]
+"""Numbers that are not what they were once something is not what it was."""
 
 
 class Kept(Protocol):
@@ -45,13 +49,15 @@ class Caches:
     def __init__(self, wakes: Wakes | None = None) -> None:
         self.wakes: Wakes = wakes or Asleep()
         self.unfinished = Calls()
-        self._sessions: Shelf[Key, SpiceboxSession] = Shelf(lambda identity: identity.key, _session)
-        self._classes: Shelf[str, SpiceboxClass] = Shelf(lambda identity: identity.name, _class)
+        self.policies = Policies()
+        self._sessions: Shelf[Key, SpiceboxSession] = Shelf(lambda identity: identity.key, reader(SpiceboxSession))
+        self._classes: Shelf[str, SpiceboxClass] = Shelf(lambda identity: identity.name, reader(SpiceboxClass))
         self._pods: Shelf[Key, PodView] = Shelf(lambda identity: identity.key, PodView.parse)
         self._kept: Mapping[str, Kept] = {
             "ToolCall": self.unfinished,
             "SpiceboxSession": self._sessions,
             "SpiceboxClass": self._classes,
+            **self.policies.shelves,
             "Pod": self._pods,
         }
         self._pods_of: dict[str, dict[Key, PodView]] = {}
@@ -119,6 +125,8 @@ class Caches:
             case "SpiceboxClass":
                 if held_class := self._classes.put(manifest):
                     self.wakes.session_class(held_class.identity.name)
+            case "SpiceboxToolkit" | "SpiceboxToolspec":
+                self._tell_of(self.policies.put(manifest))
             case "Pod":
                 self._put_pod(manifest)
 
@@ -134,6 +142,8 @@ class Caches:
             case "SpiceboxClass":
                 if held_class := self._classes.drop(identity):
                     self.wakes.session_class(held_class.identity.name)
+            case "SpiceboxToolkit" | "SpiceboxToolspec":
+                self._tell_of(self.policies.drop(kind, identity))
             case "Pod":
                 self._drop_pod(identity)
 
@@ -143,6 +153,11 @@ class Caches:
         if self._sessions.amend(key, session.metadata.uid, session):
             self._wake_waiting(key)
 
+    def amend_toolspec(self, toolspec: SpiceboxToolspec) -> None:
+        """Keep the status of a toolspec that was written here, and wake the calls that wait for it."""
+        if changed := self.policies.amend(toolspec):
+            self._wake_judged_by(changed)
+
     def replay(self) -> None:
         """Tell `wakes` of everything that is there: it has just come."""
         for uid, call in list(self.calls.items()):
@@ -151,6 +166,10 @@ class Caches:
         for uid, unread in list(self.unfinished.unread.items()):
             if not self.unfinished.is_settling(uid):
                 self.wakes.call_unread(unread)
+        for toolkit in self.policies.toolkits:
+            self.wakes.toolkit(toolkit.identity.name)
+        for toolspec in self.policies.toolspecs:
+            self.wakes.toolspec(toolspec.identity.name)
         for held_class in self._classes:
             self.wakes.session_class(held_class.identity.name)
         for held in self._sessions:
@@ -158,11 +177,11 @@ class Caches:
         for pod in list(self.pods.values()):
             self.wakes.pod(pod, gone=False)
 
-    def session_revision(self, key: Key) -> int:
-        """A number that is another one whenever the session under `key`, or its absence, is."""
-        return self._sessions.revision(key)
+    def session_revision(self, key: Key) -> Revision:
+        """What is another one whenever the session under `key` is, or its absence, or a toolspec that judges for it."""
+        return (self._sessions.revision(key), *map(self.policies.revision, self._toolspecs_of(key)))
 
-    async def session_changed(self, key: Key, since: int) -> None:
+    async def session_changed(self, key: Key, since: Revision) -> None:
         """Return when `session_revision` is not `since` any more."""
         while self.session_revision(key) == since:
             change = asyncio.get_running_loop().create_future()
@@ -219,21 +238,25 @@ class Caches:
         self._wake_waiting(key)
         self.wakes.session(key)
 
+    def _tell_of(self, changed: Changed | None) -> None:
+        """Toolkits and toolspecs changed: wake who waits for that, and their controllers."""
+        if changed:
+            self._wake_judged_by(changed)
+            for name in sorted(changed.toolkits):
+                self.wakes.toolkit(name)
+            for name in sorted(changed.toolspecs):
+                self.wakes.toolspec(name)
+
+    def _wake_judged_by(self, changed: Changed) -> None:
+        for key in [key for key in self._waiting if not changed.toolspecs.isdisjoint(self._toolspecs_of(key))]:
+            self._wake_waiting(key)
+
+    def _toolspecs_of(self, key: Key) -> tuple[str, ...]:
+        """The toolspecs that judge the calls of a session."""
+        session = self.sessions.get(key)
+        return session.status.effective_toolspecs if session and session.status else ()
+
     def _wake_waiting(self, key: Key) -> None:
         for change in self._waiting.pop(key, ()):
             if not change.done():
                 change.set_result(None)
-
-
-def _session(manifest: Manifest) -> SpiceboxSession:
-    parsed = parsing.parse(manifest)
-    if not isinstance(parsed, SpiceboxSession):
-        raise parsing.Malformed([parsing.Problem("kind", "must be SpiceboxSession")])
-    return parsed
-
-
-def _class(manifest: Manifest) -> SpiceboxClass:
-    parsed = parsing.parse(manifest)
-    if not isinstance(parsed, SpiceboxClass):
-        raise parsing.Malformed([parsing.Problem("kind", "must be SpiceboxClass")])
-    return parsed

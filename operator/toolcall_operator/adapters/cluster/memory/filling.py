@@ -15,7 +15,7 @@ _PATIENCE_SECONDS = 60.0
 
 
 async def fill(client: Client, caches: Caches, namespaces: Sequence[str] = ()) -> None:
-    """Have the caches hold the calls that have not ended, and the classes, sessions and pods of now.
+    """Have the caches hold the calls that have not ended, and the rest of what is watched as it is now.
 
     A session whose pod the watch has not told of yet would seem to have lost it, and be given another; one that ends
     would seem to have no calls, and its pod be deleted with those that run in it.

@@ -6,11 +6,14 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
-from toolcall_operator.api.parsing import Malformed
+from toolcall_operator.api import parsing
+from toolcall_operator.api.base import Manifest as Model
+from toolcall_operator.api.parsing import Malformed, Problem
 from toolcall_operator.core.unread import Unread
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
+M = TypeVar("M", bound=Model)
 Manifest = Mapping[str, Any]
 
 
@@ -137,3 +140,15 @@ class Shelf(Generic[K, V]):
     def _next(self) -> int:
         self._changes += 1
         return self._changes
+
+
+def reader(model: type[M]) -> Callable[[Manifest], M]:
+    """What reads the objects of one of our kinds."""
+
+    def read(manifest: Manifest) -> M:
+        parsed = parsing.parse(manifest)
+        if not isinstance(parsed, model):
+            raise Malformed([Problem("kind", f"must be {model.__name__}")])
+        return parsed
+
+    return read

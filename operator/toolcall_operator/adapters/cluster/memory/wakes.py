@@ -32,6 +32,14 @@ class Wakes(Protocol):
         """A class is new, has changed or is no more."""
         ...
 
+    def toolkit(self, name: str) -> None:
+        """A toolkit is new, has changed or is no more, or another one that describes the same tool."""
+        ...
+
+    def toolspec(self, name: str) -> None:
+        """A toolspec is new, has changed or is no more, or its toolkit."""
+        ...
+
     def pod(self, pod: PodView, *, gone: bool) -> None:
         """A sandbox's pod is new, has changed, or is no more."""
         ...
@@ -53,6 +61,12 @@ class Asleep:
         """Nothing."""
 
     def session_class(self, name: str) -> None:
+        """Nothing."""
+
+    def toolkit(self, name: str) -> None:
+        """Nothing."""
+
+    def toolspec(self, name: str) -> None:
         """Nothing."""
 
     def pod(self, pod: PodView, *, gone: bool) -> None:

@@ -141,7 +141,7 @@ def _map(node: MapOf, places: Places) -> Step:
 def _loop(node: Loop, places: Places) -> Step:
     inner = places.inside(node.name)
     body = [part for part in (node.test, node.result) if part is not None]
-    cost = 1 + sum(1 for part in body for _ in nodes.everything(part))
+    cost = 1 + sum(_COSTS.get(type(each), 1) for part in body for each, _ in nodes.everything(part))
     turns = Turns(node.kind, built(node.source, places), places.size, cost)
     test = built(node.test, inner) if node.test is not None else None
     if node.result is not None:
@@ -152,6 +152,9 @@ def _loop(node: Loop, places: Places) -> Step:
         return loops.quantified(turns, test)
     return loops.single(turns, test) if node.kind == "exists_one" else loops.filtered(turns, test)
 
+
+_COSTS: Mapping[type[Node], int] = {Call: 4, ListOf: 2, MapOf: 4}
+"""What a turn of a loop costs for what is in it, in steps; work on large values is counted where it is done."""
 
 _BUILDERS: Mapping[type[Node], Callable[..., Step]] = {
     Literal: _literal,

@@ -7,10 +7,11 @@ from typing import Any
 
 from toolcall_operator.core.policy.cel import values
 from toolcall_operator.core.policy.cel.errors import EvaluationError
-from toolcall_operator.core.policy.cel.frame import Frame
+from toolcall_operator.core.policy.cel.frame import CHARACTERS, Frame
 from toolcall_operator.core.policy.cel.values import Value
 
 _DEPTH = 100
+_INSIDE, _EACH = 6, 4  # steps to look into a list or map, and for each of its elements
 _NUMBERS = frozenset({int, values.Uint, float})
 _ORDERED = frozenset({bool, str, bytes, values.Timestamp, values.Duration})
 
@@ -31,11 +32,11 @@ def _equal_inside(frame: Frame, one: Value, other: Value, depth: int) -> bool:
     if depth > _DEPTH:
         raise EvaluationError(f"values more than {_DEPTH} levels deep cannot be compared")
     if isinstance(one, list) and isinstance(other, list):
-        frame.charge(1 + len(one))
+        frame.charge(_INSIDE + _EACH * len(one))
         pairs = zip(one, other, strict=True)
         return len(one) == len(other) and all(equal(frame, a, b, depth + 1) for a, b in pairs)
     if isinstance(one, dict) and isinstance(other, dict):
-        frame.charge(1 + len(one))
+        frame.charge(_INSIDE + _EACH * len(one))
         if len(one) != len(other):
             return False
         return all(name in other and equal(frame, one[name], other[name], depth + 1) for name in one)
@@ -49,10 +50,10 @@ def among(frame: Frame, value: Value, group: Value) -> bool:
         EvaluationError: the group is neither, or the value can be no key.
     """
     if isinstance(group, list):
-        frame.charge(len(group))
         if isinstance(value, str):
-            frame.charge(len(group) * (len(value) // 64))
+            frame.charge(len(group) * (1 + len(value) // CHARACTERS))
             return value in group
+        frame.charge(_EACH * len(group))
         return any(equal(frame, value, each) for each in group)
     if isinstance(group, dict):
         if isinstance(value, str):

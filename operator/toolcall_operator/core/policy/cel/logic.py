@@ -11,6 +11,9 @@ from toolcall_operator.core.policy.cel.values import Value
 
 Step = Callable[[Frame], Value]
 
+FAILING = 10
+"""What it costs to go on after an error, in steps."""
+
 
 def joined(operator: str, parts: Sequence[Step]) -> Step:
     """All of the parts for `&&`, any of them for `||`; the first error only when no part decides."""
@@ -24,6 +27,7 @@ def joined(operator: str, parts: Sequence[Step]) -> Step:
             except Exhausted:
                 raise
             except EvaluationError as error:
+                frame.charge(FAILING)
                 trouble = trouble or error
                 continue
             if value is deciding:

@@ -51,6 +51,7 @@ def quantified(turns: Turns, test: Step) -> Step:
             except Exhausted:
                 raise
             except EvaluationError as error:
+                frame.charge(logic.FAILING)
                 trouble = trouble or error
                 continue
             if verdict is deciding:

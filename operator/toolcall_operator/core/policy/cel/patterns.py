@@ -12,16 +12,17 @@ from toolcall_operator.core.policy.cel.frame import Frame
 LONGEST = 1_024
 """The longest pattern, in characters, that a policy can name."""
 
-LONGEST_COMPUTED = 256
+LONGEST_COMPUTED = 128
 """The longest pattern that only an evaluation knows."""
 
-_COMPILING = 10_000
-"""What it costs to compile a pattern of this length, in steps: 1 ms at worst (measured)."""
+_COMPILING = 20_000
+"""What it costs to make a pattern within an evaluation, in steps: 3 ms at worst (measured: `\\pL` repeated)."""
 
 _PER_STEP = 16
 """Measured: at worst 8 ns for each byte and instruction (a DFA that was given up); at best 300 times less."""
 
-_MEMORY = 1 << 20
+_MEMORY = 1 << 17
+"""What RE2 may use for a pattern and its automaton, in bytes: it bounds the instructions, so the time to compile."""
 
 
 class BadPattern(ValueError):
@@ -52,30 +53,35 @@ class Pattern:
         return self._regexp.search(encoded) is not None
 
 
-def regular(source: str, longest: int = LONGEST) -> Pattern:
-    """The pattern of matches().
+def regular(source: str, *, known: bool = True) -> Pattern:
+    """The pattern of matches(); `known` when the policy names it, and not the call.
 
     Raises:
         BadPattern: it is none, or too large.
     """
+    return _made(source, source, known=known)
+
+
+def glob(source: str, *, known: bool = True) -> Pattern:
+    """The pattern of glob.match(); `known` as above.
+
+    Raises:
+        BadPattern: it is none, or too large.
+    """
+    written = globs.regular(source[: LONGEST + 1])
+    if written is None:
+        raise BadPattern("is no file pattern")
+    return _made(source, written, known=known)
+
+
+def _made(source: str, written: str, *, known: bool) -> Pattern:
+    longest = LONGEST if known else LONGEST_COMPUTED
     if len(source) > longest:
         raise BadPattern(f"has more than {longest} characters")
-    return Pattern(source)
-
-
-def glob(source: str, longest: int = LONGEST) -> Pattern:
-    """The pattern of glob.match().
-
-    Raises:
-        BadPattern: it is none, or too large.
-    """
-    written = globs.regular(source) if len(source) <= longest else None
-    if written is None:
-        raise BadPattern("is no file pattern, or has too many characters")
     return Pattern(written)
 
 
-def computed(frame: Frame, source: str, made: Callable[[str, int], Pattern]) -> Pattern:
+def computed(frame: Frame, source: str, made: Callable[..., Pattern]) -> Pattern:
     """A pattern that only an evaluation knows, by `regular` or `glob`; one evaluation makes it once.
 
     Raises:
@@ -84,7 +90,7 @@ def computed(frame: Frame, source: str, made: Callable[[str, int], Pattern]) -> 
     known = frame.patterns.get((source, made))
     if known is None:
         frame.charge(_COMPILING)
-        known = frame.patterns[source, made] = made(source, LONGEST_COMPUTED)
+        known = frame.patterns[source, made] = made(source, known=False)
     return known
 
 

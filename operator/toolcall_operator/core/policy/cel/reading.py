@@ -12,6 +12,8 @@ from toolcall_operator.core.policy.cel.tokens import Token
 LEVELS = 32
 """How deep brackets, arguments and else branches may lie in each other."""
 
+_WANTED = {"end": "the end", "name": "a name"}
+
 
 class Reading:
     """Words are taken from left to right; `kind` is that of the next one."""
@@ -53,7 +55,7 @@ class Reading:
     def unexpected(self, wanted: str) -> Fault:
         """That something else was wanted in place of the next word."""
         found = "the expression ends" if self._next.kind == "end" else f"{self._next.text} stands"
-        return Fault(self._next.at, f"{found} where {wanted if wanted != 'end' else 'the end'} is expected")
+        return Fault(self._next.at, f"{found} where {_WANTED.get(wanted, wanted)} is expected")
 
     @contextmanager
     def deeper(self) -> Iterator[None]:

@@ -10,6 +10,7 @@ from toolcall_operator.core.policy.cel.frame import Frame
 from toolcall_operator.core.policy.cel.values import Duration, Timestamp, TypeName, Uint, Value
 
 _DEPTH = 32
+_COST = 10  # steps for each value
 
 
 def plain(frame: Frame, value: Value, depth: int = 0) -> object:
@@ -18,7 +19,7 @@ def plain(frame: Frame, value: Value, depth: int = 0) -> object:
     Raises:
         EvaluationError: it is too deep; or, counted together with the evaluation, too large.
     """
-    frame.charge(1)
+    frame.charge(_COST)
     if depth > _DEPTH:
         raise EvaluationError(f"a result more than {_DEPTH} levels deep")
     found = values.seen(value, "the result")

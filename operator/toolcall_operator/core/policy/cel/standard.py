@@ -10,6 +10,7 @@ from toolcall_operator.core.policy.cel import (
     arithmetic,
     comparing,
     conversions,
+    frame,
     functions,
     hosts,
     moments,
@@ -36,15 +37,34 @@ def _size(_: Frame, value: Value) -> int:
     raise EvaluationError(f"size() has no meaning for {values.type_name(value)}")
 
 
-def _of_texts(name: str, function: Callable[..., Value], *, framed: bool = False) -> Function:
-    """A function of texts: what else it is given is an error, and what it reads is counted."""
+def _of_texts(
+    name: str,
+    function: Callable[..., Value],
+    *,
+    framed: bool = False,
+    cost: int = 0,
+    characters: int = frame.CHARACTERS,
+) -> Function:
+    """A function of texts: anything else is an error; it costs so many steps, and one for so many characters."""
 
     def run(frame: Frame, *args: Value) -> Value:
+        steps = cost
         for each in args:
             if not isinstance(each, str):
                 raise EvaluationError(f"{name} takes texts, not {values.type_name(each)}")
-            frame.charge_text(len(each))
+            steps += len(each) // characters
+        frame.charge(steps)
         return function(frame, *args) if framed else function(*args)
+
+    return run
+
+
+def _costing(cost: int, function: Function) -> Function:
+    """A function that takes longer than most."""
+
+    def run(frame: Frame, *args: Value) -> Value:
+        frame.charge(cost)
+        return function(frame, *args)
 
     return run
 
@@ -52,7 +72,8 @@ def _of_texts(name: str, function: Callable[..., Value], *, framed: bool = False
 def _part(name: str) -> Function:
     """A method that asks for a part of a moment."""
 
-    def run(_: Frame, value: Value, zone: Value = "") -> Value:
+    def run(frame: Frame, value: Value, zone: Value = "") -> Value:
+        frame.charge(20)
         found = None
         if isinstance(value, (Timestamp, Duration)) and isinstance(zone, str):
             found = moments.part(name, value, zone)
@@ -89,21 +110,24 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
         "dyn": lambda _, value: value,
         "bool": conversions.to_bool,
         "bytes": conversions.to_bytes,
-        "double": conversions.to_double,
-        "duration": conversions.to_duration,
-        "int": conversions.to_int,
-        "string": conversions.to_string,
-        "timestamp": conversions.to_timestamp,
-        "uint": conversions.to_uint,
+        "double": _costing(10, conversions.to_double),
+        "duration": _costing(60, conversions.to_duration),
+        "int": _costing(10, conversions.to_int),
+        "string": _costing(40, conversions.to_string),
+        "timestamp": _costing(120, conversions.to_timestamp),
+        "uint": _costing(10, conversions.to_uint),
         "now": functions.now,
-        "path.isUnder": _of_texts("path.isUnder()", functions.is_under),
-        "host.of": _of_texts("host.of()", hosts.of),
+        "path.isUnder": _of_texts("path.isUnder()", functions.is_under, cost=20, characters=2),
+        "host.of": _of_texts("host.of()", hosts.of, cost=30, characters=4),
         "host.matches": _of_texts("host.matches()", hosts.matches),
         "glob.match": _of_texts("glob.match()", functions.glob_match, framed=True),
-        "semver.satisfies": _of_texts("semver.satisfies()", versions.satisfies),
+        "semver.satisfies": _of_texts("semver.satisfies()", versions.satisfies, cost=50, characters=1),
     }
 )
-"""By name; those of `call` are made by `closures`, which knows where the call is."""
+"""By name; what takes longer than a few steps says how long, as measured.
+
+Those of `call` are made by `closures`, which knows where the call is.
+"""
 
 METHODS: Mapping[str, Function] = MappingProxyType(
     {

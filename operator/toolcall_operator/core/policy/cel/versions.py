@@ -60,11 +60,15 @@ def satisfies(version: str, wanted: str) -> bool:
     return any(_within(order, every, before=bool(found["pre"])) for every in alternatives)
 
 
-@lru_cache(maxsize=256)
 def parsed(wanted: str) -> tuple[tuple[_Bounds, ...], ...] | None:
     """The alternatives of a range, each with the bounds that must all hold; None for what is no range."""
+    return _alternatives(wanted) if len(wanted) <= LONGEST else None
+
+
+@lru_cache(maxsize=256)
+def _alternatives(wanted: str) -> tuple[tuple[_Bounds, ...], ...] | None:
     alternatives = wanted.split("||")
-    if len(wanted) > LONGEST or len(alternatives) > _ALTERNATIVES:
+    if len(alternatives) > _ALTERNATIVES:
         return None
     found = [_every(each.strip()) for each in alternatives]
     return None if None in found else tuple(each for each in found if each is not None)

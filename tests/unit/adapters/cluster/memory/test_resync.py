@@ -17,7 +17,7 @@ from toolcall_operator.adapters.cluster.memory.resync import Resync
 from toolcall_operator.adapters.cluster.memory.shelf import Identity
 from toolcall_operator.adapters.cluster.memory.wakes import Asleep
 from toolcall_operator.adapters.cluster.memory.watched import WATCHED
-from toolcall_operator.adapters.cluster.resources import CLASSES, PODS, SESSIONS, TOOLCALLS
+from toolcall_operator.adapters.cluster.resources import CLASSES, PODS, SESSIONS, TOOLCALLS, TOOLKITS, TOOLSPECS
 from toolcall_operator.api.toolcall import FINALIZER
 from toolcall_operator.errors import Rejected, Unavailable
 
@@ -26,13 +26,15 @@ FINISHED = {"finished": True}
 
 
 class Place:
-    """A fake API server with a call, a session, its class and its pod, which the caches know."""
+    """A fake API server with a call, a session, its class, what judges there, and its pod, which the caches know."""
 
     def __init__(self, *namespaces: str) -> None:
         self.client = FakeClient(
             (TOOLCALLS, manifests.call()),
             (SESSIONS, manifests.session()),
             (CLASSES, manifests.session_class()),
+            (TOOLKITS, manifests.toolkit()),
+            (TOOLSPECS, manifests.toolspec()),
             (PODS, manifests.pod()),
         )
         self.wakes = FakeWakes()
@@ -182,13 +184,16 @@ async def test_departures_can_be_left_unexplained_at_the_end() -> None:
 
 
 # Resync ---------------------------------------------------------------------------------------------------------------
-async def test_a_resync_of_what_is_known_asks_for_four_lists_and_tells_of_everything() -> None:
+async def test_a_resync_of_what_is_known_asks_for_a_list_of_each_kind_and_tells_of_everything() -> None:
     place = Place()
 
     await place.resync.once()
 
-    assert [verb for verb, _ in place.client.asked] == ["list"] * 4
-    assert place.wakes.woken == ["call one", "class plain", "session agents/work", "pod work-pod"]
+    assert [verb for verb, _ in place.client.asked] == ["list"] * 6
+    assert place.wakes.woken == [
+        *("call one", "toolkit echo-kit", "toolspec echoes", "class plain"),
+        *("session agents/work", "pod work-pod"),
+    ]
     assert place.resync.missed == 0
 
 
@@ -200,8 +205,8 @@ async def test_deletions_that_the_watch_missed_are_found() -> None:
 
     assert "gone uid-one" in place.wakes.woken
     assert "pod work-pod gone" in place.wakes.woken
-    assert [place.caches.identities(watched.kind) for watched in WATCHED] == [()] * 4
-    assert place.resync.missed == 4
+    assert [place.caches.identities(watched.kind) for watched in WATCHED] == [()] * 6
+    assert place.resync.missed == 6
 
 
 async def test_a_process_that_does_not_lead_forgets_what_is_gone_all_the_same() -> None:
@@ -211,7 +216,7 @@ async def test_a_process_that_does_not_lead_forgets_what_is_gone_all_the_same() 
 
     await place.resync.once()
 
-    assert [place.caches.identities(watched.kind) for watched in WATCHED] == [()] * 4
+    assert [place.caches.identities(watched.kind) for watched in WATCHED] == [()] * 6
     assert place.wakes.woken == []
 
 
@@ -225,13 +230,17 @@ async def test_an_end_that_the_watch_missed_is_found() -> None:
     assert "gone uid-one" not in place.wakes.woken
 
 
-@pytest.mark.parametrize("kind", ("ToolCall", "SpiceboxSession", "SpiceboxClass", "Pod"))
+@pytest.mark.parametrize(
+    "kind", ("ToolCall", "SpiceboxSession", "SpiceboxClass", "SpiceboxToolkit", "SpiceboxToolspec", "Pod")
+)
 async def test_objects_that_the_watch_missed_are_fetched(kind: str) -> None:
     place = Place()
     resource, manifest = {
         "ToolCall": (TOOLCALLS, manifests.call("new")),
         "SpiceboxSession": (SESSIONS, manifests.session("new", uid="new")),
         "SpiceboxClass": (CLASSES, manifests.session_class("new")),
+        "SpiceboxToolkit": (TOOLKITS, manifests.toolkit("new")),
+        "SpiceboxToolspec": (TOOLSPECS, manifests.toolspec("new")),
         "Pod": (PODS, manifests.pod("new")),
     }[kind]
     place.client.put(resource, manifest)

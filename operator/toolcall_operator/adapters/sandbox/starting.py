@@ -1,0 +1,38 @@
+"""The `start` that asks a supervisor for a process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+
+from toolcall_operator.core.outcomes import Confinement, ExecRequest
+
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+def start(request: ExecRequest, view: Mapping[str, object]) -> dict[str, object]:
+    """The message; `view` is the channel, the UID, and what is wanted of the output."""
+    return {
+        "type": "start",
+        **view,
+        "argv": request.argv,
+        "env": dict(request.env),
+        "stdinSize": len(request.stdin),
+        "timeoutMs": max(1, request.timeout // _MILLISECOND),
+        "graceMs": request.grace // _MILLISECOND,
+        "outputBytes": request.output_bytes,
+        "pids": request.pids,
+        **_confine(request.confinement),
+    }
+
+
+def _confine(confinement: Confinement) -> dict[str, object]:
+    """The field for it, left out when it asks for nothing: a supervisor that does not know it refuses the message."""
+    asked: dict[str, object] = {}
+    if not confinement.network:
+        asked["network"] = "None"
+    if confinement.writable is not None:
+        asked["writable"] = confinement.writable
+    if confinement.trusted:
+        asked["program"] = "Trusted"
+    return {"confine": asked} if asked else {}

@@ -1,0 +1,30 @@
+"""Which flags the constraints of a toolspec speak of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from toolcall_operator.core.policy.cel import nodes, parser
+from toolcall_operator.core.policy.cel.nodes import Call, Literal, Node, Select
+from toolcall_operator.core.policy.cel.programs import Program
+
+_FLAGS = "call.flags"
+_ASKING = ("call.flag", "call.hasFlag")
+
+
+def flags(constraints: Iterable[Program]) -> frozenset[str]:
+    """Their names: what is asked of `call.flags`, `call.flag()` and `call.hasFlag()` by a name that stands there."""
+    trees = (parser.parsed(program.source) for program in constraints)
+    return frozenset(name for tree in trees for node, _ in nodes.everything(tree) for name in _named(node))
+
+
+def _named(node: Node) -> Iterator[str]:
+    match node:
+        case Select(operand=operand, field=field) if nodes.path(operand) == _FLAGS:
+            yield field
+        case Call(function="_[_]", args=(operand, Literal(value=str(name)))) if nodes.path(operand) == _FLAGS:
+            yield name
+        case Call(function="_in_", args=(Literal(value=str(name)), operand)) if nodes.path(operand) == _FLAGS:
+            yield name
+        case Call(function=function, args=(Literal(value=str(name)),)) if function in _ASKING:
+            yield name

@@ -1,0 +1,46 @@
+"""The toolkits and toolspecs among documents, and which of them judge the calls of a session."""
+
+from __future__ import annotations
+
+from toolcall_operator.api.spiceboxclass import SpiceboxClass
+from toolcall_operator.api.spiceboxsession import SpiceboxSession
+from toolcall_operator.api.spiceboxtoolkit import SpiceboxToolkit
+from toolcall_operator.api.spiceboxtoolspec import SpiceboxToolspec
+from toolcall_operator.core.policy import coverage, panel
+from toolcall_operator.core.policy.candidates import Candidate
+from toolcall_operator.core.policy.coverage import NotInClass
+from toolcall_operator.core.policy.library import Library
+from toolcall_operator.core.unread import Unread
+from toolcall_operator.local.keys import Key
+
+
+class Policies:
+    """Judges at once: nobody else has to have judged them before, as in a cluster."""
+
+    def __init__(self) -> None:
+        self.library = Library()
+        self._toolspecs: dict[str, SpiceboxToolspec] = {}
+
+    def put(self, policy: SpiceboxToolkit | SpiceboxToolspec) -> None:
+        """Take in a toolkit or a toolspec."""
+        if isinstance(policy, SpiceboxToolkit):
+            self.library.put_toolkit(policy)
+        else:
+            self._toolspecs[policy.metadata.name] = policy
+            self.library.put_toolspec(policy)
+
+    def put_unread(self, key: Key, unread: Unread) -> None:
+        """Take in what cannot be read, if it is a toolkit or a toolspec: who refers to it is told why."""
+        if key.kind == SpiceboxToolkit.__name__:
+            self.library.put_unread_toolkit(key.name, unread)
+        elif key.kind == SpiceboxToolspec.__name__:
+            self.library.put_unread_toolspec(key.name, unread)
+
+    def panel(self, session: SpiceboxSession, session_class: SpiceboxClass) -> tuple[Candidate, ...] | None:
+        """Those that judge the calls of a session; None if its class declares none, and calls are not judged."""
+        if not session_class.spec.toolspecs:
+            return None
+        names = coverage.effective(session.spec, session_class.spec)
+        if isinstance(names, NotInClass):
+            return ()  # and nothing of the session runs: `readiness` says why
+        return panel.of(names, self._toolspecs, self.library, lambda _toolspec: True)

@@ -1,0 +1,214 @@
+"""Calls whose class declares toolspecs: each needs one that allows it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.unit.core import examples, policies
+from toolcall_operator.api.toolcallstatus import Dispatch
+from toolcall_operator.core import status, validation
+from toolcall_operator.core.outcomes import Confinement, Refused, Wait
+from toolcall_operator.core.policy.candidates import Candidate, Invalid, Pending
+from toolcall_operator.core.reasons import Reason, Waiting
+from toolcall_operator.core.validation import Plan
+from toolcall_operator.core.world import World
+
+DISPATCH = Dispatch(boot_id="boot", operator="me", epoch=1, at=examples.NOW)
+
+
+def planned(world: World, **spec: Any) -> Plan:  # noqa: ANN401 (fields of a manifest)
+    found = validation.plan(examples.call(**spec), world, examples.NOW)
+    assert isinstance(found, Plan), found
+    return found
+
+
+def refused(world: World, **spec: Any) -> Refused:  # noqa: ANN401 (fields of a manifest)
+    found = validation.plan(examples.call(**spec), world, examples.NOW)
+    assert isinstance(found, Refused), found
+    return found
+
+
+def test_a_class_without_toolspecs_is_not_judged() -> None:
+    found = planned(examples.world())
+
+    assert (found.accepted_by, found.request.confinement) == ("", Confinement())
+
+
+def test_a_call_that_a_toolspec_allows_runs_and_says_which() -> None:
+    assert planned(policies.world(policies.toolspec())).accepted_by == "say"
+
+
+def test_the_second_toolspec_may_allow_what_the_first_denies() -> None:
+    denies = policies.toolspec("denies", allowSubcommands=[])
+
+    assert planned(policies.world(denies, policies.toolspec())).accepted_by == "say"
+
+
+@pytest.mark.parametrize("candidates", ((), (policies.toolspec(allowSubcommands=[]),)), ids=["none", "an empty one"])
+def test_nothing_listed_means_no(candidates: tuple[Candidate, ...]) -> None:
+    assert refused(policies.world(*candidates)).reason is Reason.TOOLSPEC_DENIED
+
+
+def test_a_world_that_does_not_tell_the_toolspecs_of_a_class_that_has_some_means_no() -> None:
+    world = World(examples.session(), examples.session_class(toolspecs=[{"name": "say"}]))
+
+    assert refused(world).reason is Reason.TOOLSPEC_DENIED
+
+
+def test_no_toolspec_that_speaks_of_the_tool_is_one_failure_without_a_name() -> None:
+    other = Pending("other", "cat")
+
+    (failure,) = refused(policies.world(other)).failures
+
+    assert (failure.spec_name, failure.failed_on) == ("", None)
+    assert "echo" in (failure.reason or "")
+
+
+def test_the_words_of_the_tool_itself_are_judged_as_well() -> None:
+    world = policies.world(policies.toolspec(), tool={"defaultArgs": ["-x"]})
+
+    (failure,) = refused(world).failures
+
+    assert failure.failed_on
+    assert failure.failed_on.path == "parse"
+
+
+def test_a_tool_that_starts_another_program_is_denied() -> None:
+    world = policies.world(policies.toolspec(), tool={"command": ["sh", "-c", "echo"]})
+
+    (failure,) = refused(world).failures
+
+    assert failure.failed_on
+    assert failure.failed_on.path == "binary"
+
+
+def test_a_toolspec_that_nobody_has_judged_yet_is_waited_for() -> None:
+    found = validation.plan(examples.call(), policies.world(Pending("late", "echo")), examples.NOW)
+
+    assert isinstance(found, Wait)
+    assert (found.waiting, found.patience) == (Waiting.POLICY, timedelta(seconds=30))
+    assert (found.refusal.reason, found.refusal.failures[0].spec_name) == (Reason.TOOLSPEC_DENIED, "late")
+
+
+def test_a_toolspec_that_nobody_has_judged_yet_holds_up_no_call_that_another_allows() -> None:
+    assert planned(policies.world(Pending("late", "echo"), policies.toolspec())).accepted_by == "say"
+
+
+def test_one_that_denies_does_not_decide_while_another_is_not_judged() -> None:
+    denies = policies.toolspec("denies", allowSubcommands=[])
+
+    found = validation.plan(examples.call(), policies.world(denies, Pending("late", "echo")), examples.NOW)
+
+    assert isinstance(found, Wait)
+    assert [each.spec_name for each in found.refusal.failures] == ["denies", "late"]
+
+
+def test_a_toolspec_that_cannot_be_read_denies_calls_of_every_tool() -> None:
+    broken = Invalid("broken", "SpecLoadFailed", "spec.toolkit is required")
+
+    (failure,) = refused(policies.world(broken)).failures
+
+    assert failure.spec_name == "broken"
+    assert "spec.toolkit is required" in (failure.reason or "")
+
+
+def test_every_toolspec_that_denied_is_on_the_status_of_the_refused_call() -> None:
+    strict = policies.toolspec("strict", constraints=[{"cel": "size(call.argv) < 2", "message": "say less"}])
+    found = refused(policies.world(strict, Invalid("broken", "ToolkitMissing", "none")), args=["a", "b"])
+
+    told = status.settled(examples.call(), found, examples.NOW).toolspec
+
+    assert told
+    assert told.accepted_by is None
+    assert [(each.spec_name, each.failed_on and each.failed_on.path) for each in told.failures] == [
+        ("strict", "constraints[0]"),
+        ("broken", None),
+    ]
+    assert told.failures[0].failed_on
+    assert told.failures[0].failed_on.message == "say less"
+
+
+def test_a_constraint_may_ask_for_the_time() -> None:
+    late = policies.toolspec(constraints=[{"cel": "now() < timestamp('2026-01-01T00:00:00Z')"}])
+    early = policies.toolspec(constraints=[{"cel": "now() > timestamp('2026-01-01T00:00:00Z')"}])
+
+    assert refused(policies.world(late)).reason is Reason.TOOLSPEC_DENIED
+    assert planned(policies.world(early)).accepted_by == "say"
+
+
+def test_a_constraint_sees_the_values_of_the_session() -> None:
+    only = policies.toolspec(constraints=[{"cel": "call.positional.words.all(word, word in config.words)"}])
+    session = {"toolConfig": {"words": ["hello"]}}
+
+    assert planned(policies.world(only, session=session), args=["hello"]).accepted_by == "say"
+    assert refused(policies.world(only, session=session), args=["bye"]).reason is Reason.TOOLSPEC_DENIED
+
+
+def test_a_constraint_over_values_that_the_session_lacks_denies_and_says_so() -> None:
+    only = policies.toolspec(constraints=[{"cel": "config.words == []"}])
+
+    (failure,) = refused(policies.world(only)).failures
+
+    assert failure.failed_on
+    assert failure.failed_on.path == "constraints[0]"
+    assert "words" in (failure.reason or "")
+
+
+@pytest.mark.parametrize("where", ("call", "session"))
+def test_a_variable_that_no_toolkit_knows_is_forbidden(where: str) -> None:
+    env = {"LD_PRELOAD": "/workspace/evil.so"}
+    world = policies.world(policies.toolspec(), session={"defaultEnv": env} if where == "session" else None)
+
+    found = refused(world, env=env if where == "call" else {})
+
+    assert found.reason is Reason.ENV_NAME_FORBIDDEN
+    assert "LD_PRELOAD" in found.message
+
+
+def test_a_variable_that_the_class_allows_may_be_set_unless_it_steers_programs() -> None:
+    world = policies.world(policies.toolspec(), allowedEnvNames=["NAME", "LD_PRELOAD"])
+
+    assert planned(world, env={"NAME": "x"}).request.env == {"NAME": "x"}
+    assert refused(world, env={"LD_PRELOAD": "x"}).reason is Reason.ENV_NAME_FORBIDDEN
+
+
+def test_the_defaults_of_the_accepting_toolkit_are_in_the_environment() -> None:
+    known = policies.toolkit(envDefaults={"PAGER": "cat"})
+
+    assert planned(policies.world(policies.toolspec(of=known))).request.env == {"PAGER": "cat"}
+
+
+def test_an_accepted_call_is_confined_to_what_it_was_accepted_for() -> None:
+    toolspec = policies.toolspec(allow={"filesystem": {"pathsUnder": ["/workspace/out/"]}})
+
+    confinement = planned(policies.world(toolspec)).request.confinement
+
+    assert confinement == Confinement(network=False, writable=("/workspace/out",), trusted=True)
+
+
+def test_a_claimed_call_says_who_accepted_it_and_how_it_is_confined_and_is_taken_over_so() -> None:
+    toolspec = policies.toolspec(
+        of=policies.toolkit(envDefaults={"PAGER": "cat"}), allow={"filesystem": {"pathsUnder": ["/workspace"]}}
+    )
+    before = planned(policies.world(toolspec))
+    claimed = status.started(examples.call(), before, DISPATCH, examples.NOW)
+
+    after = validation.resumed(examples.call(status=claimed), policies.world(toolspec))
+
+    assert claimed.toolspec
+    assert claimed.toolspec.accepted_by == "say"
+    assert after
+    assert after.request == before.request
+
+
+def test_a_claimed_call_keeps_its_confinement_when_its_toolspec_has_changed() -> None:
+    before = planned(policies.world(policies.toolspec()))
+    claimed = status.started(examples.call(), before, DISPATCH, examples.NOW)
+
+    after = validation.resumed(examples.call(status=claimed), policies.world(policies.toolspec(allowSubcommands=[])))
+
+    assert after
+    assert after.request.confinement == before.request.confinement

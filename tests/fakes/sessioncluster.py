@@ -81,9 +81,8 @@ class FakeSessionCluster:
 
     `faults` holds, by the name of an operation, what its next attempts raise; `always` what each one raises.
     `lingering` pods stay when they are deleted; a `lagging` cache does not show what was reported. `unread` tells which
-    sessions cannot be read and why, `unread_classes` the same of classes, `unread_policies` of toolkits and toolspecs by
-    kind and name. `log` tells what was made and unmade, in
-    order; `asked` how often each operation was asked for.
+    sessions cannot be read and why, `unread_classes` the same of classes, `unread_policies` of toolkits and toolspecs
+    by kind and name. `log` tells what was made and unmade, in order; `asked` how often each operation was asked for.
     """
 
     time: FakeTime

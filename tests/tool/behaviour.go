@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/signal"
 	"strings"
@@ -24,6 +25,7 @@ func behaviour() []subcommand {
 		{"write STREAM TOTAL CHUNK", "writes TOTAL bytes to stdout, stderr or both (in turns), CHUNK a write; byte i is i mod 251", write},
 		{"sleep DUR", "sleeps", func(args []string) error { time.Sleep(duration(args[0])); return nil }},
 		{"ignore-term DUR", "ignores TERM, prints `ready`, sleeps", ignoreTerm},
+		{"listen DUR", "takes TCP connections to 127.0.0.1, prints its IP:PORT, stays so long", listen},
 		{"on-term CODE", "prints `ready`, exits with CODE when TERM comes", onTerm},
 		{"raise N", "ends by signal N from itself, default action", raise},
 	}
@@ -120,4 +122,14 @@ func onTerm(args []string) error {
 	<-came
 	os.Exit(number(args[0]))
 	return nil
+}
+
+func listen(args []string) error {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Println(listener.Addr())
+	time.Sleep(duration(args[0]))
+	return listener.Close()
 }

@@ -92,6 +92,7 @@ func groups() []group {
 		{"Attacks on a process. An attack prints `succeeded …` and exits 0, or `refused: ERRNO …` and exits 13; another exit proves nothing", processAttacks()},
 		{"Attacks through shared kernel objects", objectAttacks()},
 		{"Attacks through files and sockets", fileAttacks()},
+		{"Attacks through the network", networkAttacks()},
 		{"Hands of the tests where they have no shell: for an exec into a sandbox, not for a call", hands()},
 		{"What must go on working: the same two answers, and `refused` is the fault", ordinary()},
 	}

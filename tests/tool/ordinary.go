@@ -18,6 +18,7 @@ func ordinary() []subcommand {
 	return []subcommand{
 		{"own-trace", "traces a child of its own from its first instruction, and attaches to another (gdb, strace)", attack(ownTrace)},
 		{"own-limits", "changes its own priority, limits, scheduling, processors and I/O priority (nice, ulimit, chrt, taskset, ionice)", attack(ownLimits)},
+		{"socketpair", "sends a byte through a pair of Unix sockets", attack(socketPair)},
 		{"rename-across DIR", "renames a file between two folders below DIR", attack(renameAcross)},
 	}
 }
@@ -108,4 +109,16 @@ func renameAcross(args []string) (string, error) {
 		return "", err
 	}
 	return "renamed between folders", os.Rename(filepath.Join(from, "file"), filepath.Join(to, "file"))
+}
+
+func socketPair([]string) (string, error) {
+	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	if err != nil {
+		return "", err
+	}
+	if _, err := unix.Write(ends[0], []byte("x")); err != nil {
+		return "", err
+	}
+	_, err = unix.Read(ends[1], make([]byte, 1))
+	return "through a pair", err
 }

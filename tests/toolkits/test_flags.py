@@ -20,7 +20,7 @@ ENDS_AT_ONCE = frozenset({"help", "version"})
 """They print something, and nothing behind them is read."""
 
 _EXAMPLES = {
-    "date": "2026-01-01",
+    "date": "short",
     "diff-filter": "M",
     "format": "%h",
     "pretty": "%h",
@@ -29,9 +29,10 @@ _EXAMPLES = {
     "slurpfile": "a",
     "rawfile": "a",
     "file": "a",
+    **dict.fromkeys(("contains", "no-contains", "merged", "no-merged", "points-at"), "HEAD"),
 }
 """Values for flags that do not take just any."""
-_BEHIND = {"--follow": ("--", "a"), "--mainline": ("HEAD",), "-m": ("HEAD",)}
+_BEHIND = {"--follow": ("--", "a"), "--merge-base": ("HEAD",)}
 """What must stand behind some flags before anything else is looked at."""
 
 _SUBCOMMANDS = [(tool, sub) for tool in PROBED for sub in library.toolkit(tool).spec.subcommands]
@@ -113,7 +114,7 @@ def _read_as_flag(ran: Ran) -> bool:
     if ran.complaint:
         return "definitely-unknown" in ran.complaint
     # git stash show, cherry-pick and diff --cached say no more than that; rev-parse prints flags that it does not know.
-    return ran.said.lstrip().startswith("usage: git") or ran.out == f"{PROBE}\n" or "Needed a single revision" in ran.err
+    return ran.said.lstrip().startswith("usage: git") or PROBE in ran.out.splitlines() or "Needed a single revision" in ran.err
 
 
 def _flags(subcommand: Subcommand) -> list[Flag]:
@@ -130,7 +131,7 @@ def _takes(flag: Flag) -> bool:
 
 def _possible(flag: Flag) -> tuple[str, ...]:
     """Values that the program takes."""
-    if flag.name in _EXAMPLES:
+    if flag.type != "enum" and flag.name in _EXAMPLES:
         return (_EXAMPLES[flag.name],)
     match flag.type:
         case "enum":

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 import click
 
-from toolcall_operator.local import admission, manifests
+from toolcall_operator.local import admission, manifests, policychecks
 from toolcall_operator.local import lint as linter
 from toolcall_operator.local.findings import Finding, Level
 from toolcall_operator.local.objections import objections
@@ -46,4 +46,4 @@ def findings(files: Iterable[str]) -> tuple[Finding, ...]:
     loaded = manifests.read(files)
     at = datetime.now(UTC)
     documents = tuple(replace(each, raw=admission.completed(each.raw, at)) for each in loaded.documents)
-    return (*loaded.findings, *linter.lint(documents, (objections,)))
+    return (*loaded.findings, *linter.lint(documents, (*policychecks.CHECKS, objections)))

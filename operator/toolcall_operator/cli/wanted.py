@@ -11,6 +11,8 @@ from typing import Any
 from toolcall_operator.api.base import GROUP
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
+from toolcall_operator.api.spiceboxtoolkit import SpiceboxToolkit
+from toolcall_operator.api.spiceboxtoolspec import SpiceboxToolspec
 from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.local.findings import Finding
 from toolcall_operator.local.manifests import Document
@@ -30,7 +32,7 @@ _SERVERS = frozenset(
 )
 """Metadata that is the API server's to write: of another cluster's object, or of an older one, it is not true here."""
 
-_ORDER = (SpiceboxClass.__name__, SpiceboxSession.__name__, ToolCall.__name__)
+_ORDER = tuple(kind.__name__ for kind in (SpiceboxToolkit, SpiceboxToolspec, SpiceboxClass, SpiceboxSession, ToolCall))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from types import MappingProxyType
 from typing import NamedTuple
 
 from toolcall_operator import errors
@@ -43,13 +42,16 @@ class ClassReason(StrEnum):
 class Judgement(NamedTuple):
     """Whether it is valid, the reason for machines, and the message for people, which names the field.
 
-    `coverage` is, for every tool whose calls are judged, by which toolspecs.
+    `coverage` is, for every tool whose calls are judged, by which toolspecs; None if nobody has looked.
     """
 
     valid: bool
     reason: ClassReason
     message: str
-    coverage: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    coverage: Mapping[str, tuple[str, ...]] | None = None
+
+
+_VALID = Judgement(True, ClassReason.VALID, "sessions can be made of it")
 
 
 def judged(session_class: SpiceboxClass, default_image: str = "", library: Library | None = None) -> Judgement:
@@ -66,8 +68,8 @@ def judged(session_class: SpiceboxClass, default_image: str = "", library: Libra
     if not spec.image:
         spec = spec.model_copy(update={"image": default_image if spec.image is None else ""})
     found = next(objections(spec), None)
-    if library is None or not spec.toolspecs:
-        return found or Judgement(True, ClassReason.VALID, "sessions can be made of it")
+    if library is None:
+        return found or _VALID
     return (found or _covered(spec, library))._replace(coverage=coverage.coverage(spec, library))
 
 
@@ -221,6 +223,8 @@ def _digests(mounts: Sequence[Mount]) -> Iterator[Judgement]:
 
 def _covered(spec: SpiceboxClassSpec, library: Library) -> Judgement:
     """Whether every call of the class can find a toolspec that may accept it."""
+    if not spec.toolspecs:
+        return _VALID
     if lacking := coverage.lacking(spec, library):
         return _invalid(ClassReason.TOOLSPEC_COVERAGE_MISSING, lacking)
     return Judgement(True, ClassReason.RESOLVED, "sessions can be made of it, and toolspecs judge their calls")

@@ -24,6 +24,6 @@ def judged(session_class: SpiceboxClass, judgement: Judgement, now: datetime) ->
     found = look.condition(ClassCondition.VALID, judgement.reason, judgement.message, holds=judgement.valid)
     kept = conditions.set_condition(status.conditions, found)
     told = status.model_copy(update={"conditions": kept, "observed_generation": look.generation})
-    if told.toolspec_coverage == judgement.coverage:
+    if judgement.coverage is None or judgement.coverage == told.toolspec_coverage:
         return told
     return told.model_copy(update={"toolspec_coverage": judgement.coverage})

@@ -10,6 +10,8 @@ from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.core import conditions
 from toolcall_operator.core.outcomes import Refused, Wait
+from toolcall_operator.core.policy import coverage
+from toolcall_operator.core.policy.coverage import NotInClass
 from toolcall_operator.core.reasons import Reason, Waiting
 from toolcall_operator.core.world import World
 
@@ -50,8 +52,11 @@ def call_belongs_to_session(call: ToolCall, world: World) -> Iterator[Objection]
 
 
 def session_is_ready(call: ToolCall, world: World) -> Iterator[Objection]:
-    """The session's sandbox has been heard of, or is made on demand."""
-    if world.session is None or world.on_demand:
+    """The session's sandbox has been heard of, or is made on demand, where nobody else looks at its toolspecs."""
+    if world.session is None:
+        return
+    if world.on_demand:
+        yield from _narrowed_beyond_its_class(call, world)
         return
     session = world.session
     found = session.status.conditions if session.status else ()
@@ -63,6 +68,15 @@ def session_is_ready(call: ToolCall, world: World) -> Iterator[Objection]:
     if not (conditions.is_true(found, "Ready") and world.session_class):
         message = f"SpiceboxSession {call.spec.session} is not ready{_progress(session)}"
         yield Wait(Waiting.SESSION, world.patience, Refused(Reason.SESSION_NOT_ACTIVE, message))
+
+
+def _narrowed_beyond_its_class(call: ToolCall, world: World) -> Iterator[Refused]:
+    """What a session controller would hold against a session, which it then gives no sandbox."""
+    if world.session and world.session_class:
+        found = coverage.effective(world.session.spec, world.session_class.spec)
+        if isinstance(found, NotInClass):
+            message = f"SpiceboxSession {call.spec.session} cannot run calls: {found.message(world.session_class)}"
+            yield Refused(Reason.SESSION_NOT_ACTIVE, message)
 
 
 def _progress(session: SpiceboxSession) -> str:

@@ -12,8 +12,6 @@ from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.spiceboxtoolkit import SpiceboxToolkit
 from toolcall_operator.api.spiceboxtoolspec import SpiceboxToolspec
-from toolcall_operator.api.spiceboxtoolkit import SpiceboxToolkit
-from toolcall_operator.api.spiceboxtoolspec import SpiceboxToolspec
 from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.api.toolcallstatus import ToolCallStatus
 from toolcall_operator.core import status
@@ -43,8 +41,7 @@ class FileCluster:
         self._sessions: dict[Key, SpiceboxSession] = {}
         self._classes: dict[Key, SpiceboxClass] = {}
         self._policies = Policies()
-        self._toolkits: dict[Key, SpiceboxToolkit] = {}
-        self._toolspecs: dict[Key, SpiceboxToolspec] = {}
+        self._worlds: dict[Key, World] = {}
         self._listeners: list[Callable[[Entry], None]] = []
         self._owners: dict[Key | str, str] = {}
         self._unread: dict[Key, str] = {}
@@ -74,9 +71,15 @@ class FileCluster:
 
     async def observe(self, call: ToolCall, *, live: bool = False) -> World:  # noqa: ARG002 (documents do not change)
         """The call's session, that one's class, and what judges its calls, as the documents have them."""
-        session = self._sessions.get(keys.of_session(call))
+        key = keys.of_session(call)
+        if key not in self._worlds:
+            self._worlds[key] = self._world(key)
+        return self._worlds[key]
+
+    def _world(self, key: Key) -> World:
+        session = self._sessions.get(key)
         if session is None:
-            return World(None, None, LACKING, self._unread.get(keys.of_session(call), ""))
+            return World(None, None, LACKING, self._unread.get(key, ""))
         session_class = self._classes.get(keys.of_class(session))
         if session_class is None:
             return World(session, None, LACKING, self._unread.get(keys.of_class(session), ""))
@@ -126,10 +129,6 @@ class FileCluster:
                 self._classes[keys.of(read)] = read
             case SpiceboxToolkit() | SpiceboxToolspec():
                 self._policies.put(read)
-            case SpiceboxToolkit():
-                self._toolkits[keys.of(read)] = read
-            case SpiceboxToolspec():
-                self._toolspecs[keys.of(read)] = read
 
     def _claim_names(self, read: Parsed, document: Document) -> None:
         """No two objects have one name or one UID: which of them would be meant?"""
@@ -160,7 +159,6 @@ class FileCluster:
         )
         if key := keys.of_unread(manifest):
             if isinstance(manifest, Mapping) and key not in self._owners:
-                self._owners[key] = _place(document)
                 self._policies.put_unread(key, Unread.of(manifest, problems))
             place = f"{document.source}:{document.position_of(problems[0].path)}"
             self._unread.setdefault(key, f"{place}: {'; '.join(map(str, problems))}")

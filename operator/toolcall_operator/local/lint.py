@@ -3,24 +3,40 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import cached_property
 
 from toolcall_operator.api import parsing
 from toolcall_operator.api.parsing import Parsed
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
+from toolcall_operator.api.spiceboxtoolkit import SpiceboxToolkit
+from toolcall_operator.api.spiceboxtoolspec import SpiceboxToolspec
 from toolcall_operator.api.toolcall import ToolCall
+from toolcall_operator.core.unread import Unread
 from toolcall_operator.local import keys
 from toolcall_operator.local.findings import Finding, Level
 from toolcall_operator.local.keys import Key
 from toolcall_operator.local.manifests import Document
+from toolcall_operator.local.policies import Policies
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Known:
     """The objects of all documents that could be parsed (of duplicates, the first), and the keys of the others."""
 
     objects: Mapping[Key, Parsed]
     unread: AbstractSet[Key] = frozenset()
+
+    @cached_property
+    def policies(self) -> Policies:
+        """The toolkits and toolspecs among them, judged; of those that cannot be read, that they are there."""
+        policies = Policies()
+        for each in self.objects.values():
+            if isinstance(each, SpiceboxToolkit | SpiceboxToolspec):
+                policies.put(each)
+        for key in self.unread:
+            policies.put_unread(key, Unread({}, ("it cannot be read",)))
+        return policies
 
     def session_of(self, call: ToolCall) -> SpiceboxSession | None:
         """The session a call names, if the files hold it."""

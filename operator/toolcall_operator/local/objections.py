@@ -17,9 +17,10 @@ def objections(parsed: Parsed, known: Known) -> Iterator[Remark]:
     """Everything a cluster would refuse the call for; nothing while its session, class or tool is not known."""
     session = known.session_of(parsed) if isinstance(parsed, ToolCall) else None
     session_class = known.class_of(session) if session else None
-    if not isinstance(parsed, ToolCall) or session_class is None:
+    if not isinstance(parsed, ToolCall) or session is None or session_class is None:
         return
-    for objection in validation.objections(parsed, World(session, session_class)):
+    world = World(session, session_class, toolspecs=known.policies.panel(session, session_class))
+    for objection in validation.objections(parsed, world):
         # Of an unknown tool, lint tells by itself.
         if isinstance(objection, Refused) and objection.reason is not Reason.TOOL_UNKNOWN:
             yield Remark(objection.path, objection.message.removeprefix(f"{objection.path} "))

@@ -89,7 +89,7 @@ class Positions:
         return Positions(found.value[index]) if isinstance(found, yaml.SequenceNode) else self
 
 
-NOWHERE = Positions(yaml.MappingNode(f"{_TAG}map", [], yaml.Mark("", 0, 0, 0, None, None)))
+NOWHERE = Positions(yaml.MappingNode(f"{_TAG}map", [], yaml.Mark("", 0, 0, 0, None, 0)))
 """The positions of a document that was written in no file."""
 
 

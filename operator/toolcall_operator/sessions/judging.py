@@ -49,7 +49,7 @@ class Judges(Generic[J]):
 
     def __init__(self, ports: SessionPorts, look: Callable[[str], Judged[J] | None]) -> None:
         self._ports = ports
-        self._look = look
+        self._look: Callable[[str], Judged[J] | None] = look
         self._workers: Workers[str] = Workers(self._turn, ports.time)
         self._written: dict[str, Written] = {}
         self._troubles: dict[str, Trouble] = {}

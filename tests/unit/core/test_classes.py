@@ -7,9 +7,12 @@ from typing import Any
 import pytest
 
 from tests.unit.core import examples
+from tests.unit.core.policy import policies
 from toolcall_operator.api.sandbox import Mount
+from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.core import classes
 from toolcall_operator.core.classes import ClassReason, Judgement
+from toolcall_operator.core.policy.library import Library
 
 IMAGE = "registry/tools:1"
 MOUNT = {"name": "m", "mountPath": "/m", "source": {"configMapRef": {"name": "m"}}}
@@ -22,11 +25,16 @@ def judged(**spec: Any) -> Judgement:  # noqa: ANN401 (fields of a manifest)
 
 
 def test_an_ordinary_class_is_valid() -> None:
-    assert judged() == (True, ClassReason.VALID, "sessions can be made of it")
+    assert judged()[:3] == (True, ClassReason.VALID, "sessions can be made of it")
 
 
 def test_a_class_that_cannot_be_read_is_not_valid() -> None:
-    assert classes.unread("spec.image must be text") == (False, ClassReason.MALFORMED_OBJECT, "spec.image must be text")
+    assert classes.unread("spec.image must be text") == (
+        False,
+        ClassReason.MALFORMED_OBJECT,
+        "spec.image must be text",
+        None,
+    )
 
 
 def test_everything_that_a_pod_can_be_made_of_is_valid() -> None:
@@ -98,7 +106,6 @@ def test_no_image_is_fine_where_the_operator_has_one() -> None:
             ClassReason.NOT_SUPPORTED,
             "spec.network.allowedHosts",
         ),
-        ({"toolspecs": [{"name": "t"}]}, ClassReason.NOT_SUPPORTED, "spec.toolspecs"),
         ({"sandbox": {"config": {"a": 1}}}, ClassReason.NOT_SUPPORTED, "spec.sandbox.config"),
         ({"redaction": "Off"}, ClassReason.NOT_SUPPORTED, "spec.redaction"),
         ({"mounts": [{**MOUNT, "digest": DIGEST}]}, ClassReason.NOT_SUPPORTED, "spec.mounts[m].digest of a raw mount"),
@@ -115,7 +122,7 @@ def test_what_is_wrong_is_told_by_its_reason_and_field(spec: dict[str, Any], rea
 def test_an_amount_of_nothing_is_refused(name: str) -> None:
     found = judged(resources={**examples.RESOURCES, name: "0"})
 
-    assert found == (False, ClassReason.INVALID_RESOURCE, f"spec.resources.{name} must be more than 0")
+    assert found[:3] == (False, ClassReason.INVALID_RESOURCE, f"spec.resources.{name} must be more than 0")
 
 
 def test_a_class_may_do_without_a_cache() -> None:
@@ -127,7 +134,7 @@ def test_nothing_is_set_aside_that_may_not_be_used(name: str, amount: str) -> No
     found = judged(pod={"requests": {name: amount}})
 
     message = f"spec.pod.requests.{name} must be at most spec.resources.{name}"
-    assert found == (False, ClassReason.INVALID_RESOURCE, message)
+    assert found[:3] == (False, ClassReason.INVALID_RESOURCE, message)
 
 
 def test_a_class_can_except_names_that_look_like_secrets() -> None:
@@ -180,3 +187,49 @@ def test_mounts_of_a_session_are_judged_beside_its_class(mount: dict[str, Any], 
     found = classes.mounts_judged([Mount.model_validate(mount)], spec)
 
     assert (found.valid, found.reason) == (reason is ClassReason.VALID, reason)
+
+
+@pytest.fixture
+def library() -> Library:
+    """One toolspec, for `echo`."""
+    found = Library()
+    found.put_toolkit(policies.spiceboxtoolkit(name="echo"))
+    found.put_toolspec(policies.spiceboxtoolspec("echo-all", toolkit={"name": "echo", "revision": "1"}))
+    return found
+
+
+def declaring(*tools: str, **spec: Any) -> SpiceboxClass:  # noqa: ANN401 (fields of a manifest)
+    """A class of these tools that declares the toolspec of `echo`."""
+    offered = [{"name": tool, "command": [tool]} for tool in tools]
+    return examples.session_class(**{"image": IMAGE, "tools": offered, "toolspecs": [{"name": "echo-all"}], **spec})
+
+
+def test_a_class_whose_programs_are_all_judged_is_valid_and_told_by_what(library: Library) -> None:
+    found = classes.judged(declaring("echo"), library=library)
+
+    assert found == (
+        True,
+        ClassReason.RESOLVED,
+        "sessions can be made of it, and toolspecs judge their calls",
+        {"echo": ("echo-all",)},
+    )
+
+
+def test_a_class_with_a_program_that_no_toolspec_judges_is_not_valid_and_told_which(library: Library) -> None:
+    found = classes.judged(declaring("echo", "cat"), library=library)
+
+    assert (found.valid, found.reason) == (False, ClassReason.TOOLSPEC_COVERAGE_MISSING)
+    assert found.message == "spec.toolspecs has none that judges calls of cat"
+    assert found.coverage == {"echo": ("echo-all",), "cat": ()}
+
+
+def test_what_else_is_wrong_with_a_class_is_told_first(library: Library) -> None:
+    found = classes.judged(declaring("cat", image=" "), library=library)
+
+    assert (found.reason, found.coverage) == (ClassReason.INVALID_IMAGE, {"cat": ()})
+
+
+def test_a_class_that_declares_no_toolspecs_needs_none(library: Library) -> None:
+    found = classes.judged(declaring("cat", toolspecs=[]), library=library)
+
+    assert (found.valid, found.reason, found.coverage) == (True, ClassReason.VALID, {})

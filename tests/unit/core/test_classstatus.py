@@ -31,3 +31,17 @@ def test_the_same_verdict_is_the_same_status() -> None:
     )
 
     assert again == first
+
+
+def test_a_class_tells_by_which_toolspecs_its_calls_are_judged_as_long_as_they_are() -> None:
+    judged = session_class(image="tools:1")
+    covered = classes.judged(judged)._replace(coverage={"echo": ("echo-all",), "cat": ()})
+
+    first = classstatus.judged(judged, covered, NOW)
+    with_first = judged.model_copy(update={"status": first})
+
+    assert first.to_manifest()["toolspecCoverage"] == {"echo": ["echo-all"], "cat": []}
+    assert classstatus.judged(with_first, covered, NOW + timedelta(hours=1)) == first
+    assert classstatus.judged(with_first, covered._replace(coverage={}), NOW).toolspec_coverage == {}
+    assert classstatus.judged(with_first, classes.unread("bad"), NOW).toolspec_coverage == first.toolspec_coverage
+    assert "toolspecCoverage" not in classstatus.judged(judged, classes.judged(judged), NOW).to_manifest()

@@ -93,7 +93,6 @@ def test_a_tool_that_needs_something_unbuilt_is_told_by_class_tool_and_field(too
 @pytest.mark.parametrize(
     ("spec", "name"),
     (
-        ({"toolspecs": [{"name": "t"}]}, "toolspecs"),
         ({"network": {"mode": "allowlist", "allowedHosts": ["a.example"]}}, "network.allowedHosts"),
         ({"sandbox": {"config": {"a": 1}}}, "sandbox.config"),
         ({"sandbox": {"warmPool": {"replicas": 1}}}, "sandbox.warmPool.replicas"),
@@ -116,9 +115,6 @@ def test_a_class_that_asks_for_something_unbuilt_is_told_by_name_and_field(spec:
     ("spec", "name"),
     (
         ({"agent": "a"}, "agent"),
-        ({"toolspecs": [{"name": "t"}]}, "toolspecs"),
-        ({"toolspecs": []}, "toolspecs"),
-        ({"toolConfig": {"a": 1}}, "toolConfig"),
         ({"scopes": ["a"]}, "scopes"),
         ({"workspace": {"mode": "isolated"}}, "workspace.mode"),
         ({"workspace": {"sharedClaimName": "claim"}}, "workspace.sharedClaimName"),
@@ -128,11 +124,11 @@ def test_a_session_that_asks_for_something_unbuilt_is_told_by_name_and_field(spe
     assert fields(session=examples.session(**spec)) == [f"SpiceboxSession work spec.{name}"]
 
 
-def test_defaults_that_are_written_out_and_empty_lists_ask_for_nothing() -> None:
+def test_defaults_that_are_written_out_empty_lists_and_what_is_carried_out_ask_for_nothing() -> None:
     call = {"mode": "sync", "captureOutputs": [], "workspace": {"mode": "shared"}, "maxDuration": "0s"}
     of_class = examples.session_class(
         {"expectedDuration": "long", "description": "Prints."},
-        toolspecs=[],
+        toolspecs=[{"name": "t"}],
         redaction="On",
         limits={"outputFiles": 10_000, "outputBytes": "2Mi"},
         httpTools={"from": "None"},
@@ -140,7 +136,9 @@ def test_defaults_that_are_written_out_and_empty_lists_ask_for_nothing() -> None
         credentials={},
         toolTimeout="30s",
     )
-    session = examples.session(scopes=[], toolConfig={}, workspace={}, idleTTL="1h", defaultEnv={"A": "b"})
+    session = examples.session(
+        scopes=[], toolConfig={"a": 1}, toolspecs=[], workspace={}, idleTTL="1h", defaultEnv={"A": "b"}
+    )
 
     assert fields(call, session=session, session_class=of_class) == []
 

@@ -141,27 +141,27 @@ async def test_a_class_that_is_not_valid_makes_no_sandbox_until_it_is(stage: Ses
     assert POD in stage.cluster.views
 
 
-async def test_toolspecs_of_a_class_are_not_supported_and_the_session_names_the_field(stage: SessionStage) -> None:
-    stage.cluster.apply_class(session_class(toolspecs=[{"name": "git"}]))
+async def test_a_field_of_the_class_that_is_not_supported_is_named_by_the_session(stage: SessionStage) -> None:
+    stage.cluster.apply_class(session_class(redaction="Off"))
     stage.cluster.apply(session())
     await settle()
 
     failed = stage.condition("Failed")
     assert failed is not None
     assert failed.reason == "NotSupported"
-    assert "spec.toolspecs" in failed.message
+    assert "spec.redaction" in failed.message
 
 
 async def test_a_field_of_the_session_that_is_not_supported_is_named(stage: SessionStage) -> None:
     stage.cluster.apply_class(session_class())
-    stage.cluster.apply(session(toolspecs=[]))
+    stage.cluster.apply(session(scopes=["files"]))
     await settle()
 
     failed = stage.condition("Failed")
     assert failed is not None
     assert (failed.reason, failed.message) == (
         "NotSupported",
-        "spec.toolspecs asks for something that is not supported here",
+        "spec.scopes asks for something that is not supported here",
     )
     assert stage.cluster.views == {}
 

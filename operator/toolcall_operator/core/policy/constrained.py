@@ -12,10 +12,12 @@ _FLAGS = "call.flags"
 _ASKING = ("call.flag", "call.hasFlag")
 
 
-def flags(constraints: Iterable[Program]) -> frozenset[str]:
-    """Their names: what is asked of `call.flags`, `call.flag()` and `call.hasFlag()` by a name that stands there."""
-    trees = (parser.parsed(program.source) for program in constraints)
-    return frozenset(name for tree in trees for node, _ in nodes.everything(tree) for name in _named(node))
+def flags(constraints: Iterable[Program], wanted: frozenset[str]) -> frozenset[str]:
+    """Which of the `wanted` flags they ask for by their plain names: `call.flags`, `call.flag()`, `call.hasFlag()`."""
+    # Only what could name one is read once more: reading is most of what loading a toolspec costs.
+    sources = (each.source for each in constraints if any(name in each.source for name in wanted))
+    trees = map(parser.parsed, sources)
+    return wanted.intersection(name for tree in trees for node, _ in nodes.everything(tree) for name in _named(node))
 
 
 def _named(node: Node) -> Iterator[str]:

@@ -80,21 +80,24 @@ def judge(toolspec: Toolspec, invocation: Invocation) -> Judgement:
     program, binary = invocation.program.rpartition("/")[2], toolspec.toolkit.spec.target.binary
     if program != binary:
         words = f"the tool runs {quoting.quoted(program)}, and the toolkit describes {quoting.quoted(binary)}"
-        return _not_understood(toolspec, invocation, BINARY, words)
+        return _not_understood(toolspec, invocation, Denial(BINARY, words))
     line = parser.parse(toolspec.toolkit.grammar, invocation.argv)
     if isinstance(line, Unparsed):
-        return _not_understood(toolspec, invocation, PARSE, sensitive.words_of(toolspec, line, invocation.argv))
+        return _not_understood(toolspec, invocation, line)
     if not any(line.subcommand is each for each in toolspec.toolkit.spec.subcommands):
-        return _not_understood(toolspec, invocation, PARSE, "was read as a subcommand that the toolkit does not have")
+        words = "was read as a subcommand that the toolkit does not have"
+        return _not_understood(toolspec, invocation, Denial(PARSE, words))
     return _judged(Case(toolspec, invocation, line))
 
 
-def _not_understood(toolspec: Toolspec, invocation: Invocation, path: str, words: str) -> Judgement:
+def _not_understood(toolspec: Toolspec, invocation: Invocation, why: Unparsed | Denial) -> Judgement:
     redactor = sensitive.redactor(toolspec, invocation.env, invocation.cwd, None)
-    reason = redactor.fit(words)
-    before = () if path == BINARY else (Step(BINARY, Outcome.HELD),)
-    trace = (*before, Step(path, Outcome.DENIED, reason))
-    return Judgement(toolspec, invocation, Denial(path, reason), trace, None, None, (), redactor.shown)
+    if isinstance(why, Unparsed):
+        why = Denial(PARSE, sensitive.words_of(toolspec, why, invocation.argv, redactor))
+    denial = Denial(why.path, redactor.fit(why.reason))
+    before = () if why.path == BINARY else (Step(BINARY, Outcome.HELD),)
+    trace = (*before, Step(denial.path, Outcome.DENIED, denial.reason))
+    return Judgement(toolspec, invocation, denial, trace, None, None, (), redactor.shown)
 
 
 def _judged(case: Case) -> Judgement:

@@ -25,15 +25,21 @@ class PolicyReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Objection:
-    """What speaks against a toolkit or a toolspec; the message names the fields, and is at most 1,024 characters."""
+    """What speaks against a toolkit or a toolspec; the message names the fields, and is at most 1,024 characters.
+
+    `problems` are the same one by one, all of them.
+    """
 
     reason: PolicyReason
     message: str
+    problems: tuple[Problem, ...] = ()
 
     @classmethod
     def of(cls, reason: PolicyReason, problems: Iterable[Problem | str]) -> Objection:
         """The objection that tells of all these problems, or of as many as there is room for and how many more."""
-        return cls(reason, _joined([str(problem) for problem in problems]))
+        every = tuple(problems)
+        located = tuple(each if isinstance(each, Problem) else Problem("", each) for each in every)
+        return cls(reason, _joined([str(problem) for problem in every]), located)
 
 
 def _joined(texts: list[str]) -> str:

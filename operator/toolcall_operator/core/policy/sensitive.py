@@ -39,16 +39,20 @@ def redactor(toolspec: Toolspec, env: Mapping[str, str], cwd: str, line: Command
     return found
 
 
-def words_of(toolspec: Toolspec, unparsed: Unparsed, argv: tuple[str, ...]) -> str:
-    """What may be said of a command line that was not understood.
+def words_of(toolspec: Toolspec, unparsed: Unparsed, argv: tuple[str, ...], known: Redactor) -> str:
+    """What may be said of a command line that was not understood; `known` knows the sensitive variables.
 
-    Nobody knows which of its arguments would have been a sensitive one. Where there are such, what looks like a flag or
-    a subcommand and is none is not quoted; other values never are.
+    What looks like a flag or a subcommand and is none is quoted by the message, and perhaps cut. It is not shown if a
+    sensitive value is in it, or if it may be a sensitive argument itself: nobody knows what it would have been.
     """
-    index, quotes = unparsed.index, unparsed.problem in _QUOTING
-    if index is None or not quotes or not toolspec.spec.sensitive.positional or argv[index] in _words(toolspec):
+    index = unparsed.index
+    if index is None or unparsed.problem not in _QUOTING:
         return unparsed.message
-    return f"argument {index + 1} is refused ({unparsed.problem}); it is not shown, as it may be sensitive"
+    argument = argv[index]
+    may_be = bool(toolspec.spec.sensitive.positional) and argument not in _words(toolspec)
+    if may_be or known.shown(argument) != argument:
+        return f"argument {index + 1} is refused ({unparsed.problem}); it is not shown, as it may be sensitive"
+    return unparsed.message
 
 
 def _is_sensitive(toolspec: Toolspec, name: str) -> bool:

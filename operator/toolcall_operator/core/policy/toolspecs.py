@@ -111,4 +111,4 @@ def _exceptions(spec: SpiceboxToolspecSpec) -> Exceptions:
 
 
 def _unconstrained(toolkit: Toolkit, constraints: tuple[Program, ...]) -> frozenset[str]:
-    return toolkit.constrained - constrained.flags(constraints) if toolkit.constrained else frozenset()
+    return toolkit.constrained - constrained.flags(constraints, toolkit.constrained)

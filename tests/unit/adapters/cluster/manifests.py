@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.unit.api import manifests as api
 from tests.unit.api.manifests import RESOURCES
-from tests.unit.core.policy.commandlines import command, slot
 from toolcall_operator.api.base import API_VERSION
 from toolcall_operator.core.pod.podspec import SESSION_LABEL
 
@@ -33,22 +33,16 @@ def session_class(name: str = "plain", version: int = 1, **spec: Any) -> dict[st
     return _cluster_wide("SpiceboxClass", name, full, version)
 
 
-def toolkit(name: str = "echo-kit", version: int = 1, **spec: Any) -> dict[str, Any]:  # noqa: ANN401 (fields of a spec)
-    """A toolkit of `echo`, which takes any arguments."""
-    full = {
-        **{"name": "echo", "toolkitRevision": "1", "version": "1"},
-        **{"target": {"binary": "echo"}, "parser": {"kind": "declarative"}, "env": {"allowed": []}},
-        "subcommands": [command("", slot("words", "stringList"))],
-        **spec,
-    }
+def toolkit(name: str = "echo-kit", /, version: int = 1, **spec: Any) -> dict[str, Any]:  # noqa: ANN401 (fields of a spec)
+    """A toolkit of the tool `echo`."""
+    full = api.toolkit(**{"name": "echo", "version": "1.0", "target": {"binary": "echo"}, **spec})["spec"]
     return _cluster_wide("SpiceboxToolkit", name, full, version)
 
 
-def toolspec(name: str = "echoes", version: int = 1, **fields: Any) -> dict[str, Any]:  # noqa: ANN401 (fields of a spec)
-    """A toolspec that allows every use of it; `status` is its own, other fields those of its spec."""
+def toolspec(name: str = "echoes", /, version: int = 1, **fields: Any) -> dict[str, Any]:  # noqa: ANN401 (fields of a spec)
+    """A toolspec over it; `status` is its own, other fields those of its spec."""
     status = fields.pop("status", None)
-    reference = {"name": "echo", "revision": "1"}
-    full = {"name": name, "version": "1", "toolkit": reference, "allowSubcommands": [""], **fields}
+    full = api.toolspec(**{"name": name, "toolkit": {"name": "echo", "revision": "1"}, **fields})["spec"]
     made = _cluster_wide("SpiceboxToolspec", name, full, version)
     return made if status is None else {**made, "status": status}
 

@@ -22,11 +22,16 @@ from toolcall_operator.adapters.cluster.resources import (
     PODS,
     SESSIONS,
     TOOLCALLS,
+    TOOLKITS,
+    TOOLSPECS,
 )
 from toolcall_operator.api.spiceboxclass import SpiceboxClassStatus
 from toolcall_operator.api.spiceboxsession import FINALIZER, SpiceboxSession, SpiceboxSessionStatus
+from toolcall_operator.api.spiceboxtoolkit import SpiceboxToolkitStatus
+from toolcall_operator.api.spiceboxtoolspec import SpiceboxToolspecStatus
 from toolcall_operator.core import unread
 from toolcall_operator.core.conditions import Look
+from toolcall_operator.core.policy.toolspecs import Toolspec
 from toolcall_operator.core.session.status import SessionCondition
 from toolcall_operator.errors import Gone, Rejected, Superseded, Unavailable
 from toolcall_operator.sessions.ports import SessionCluster
@@ -43,11 +48,15 @@ MALFORMED = SpiceboxSessionStatus(
 
 
 class Place:
-    """A fake API server with a session, its class and its pod, which the caches know."""
+    """A fake API server with a session, its class, its pod, a toolkit and a toolspec, which the caches know."""
 
     def __init__(self) -> None:
         self.client = FakeClient(
-            (SESSIONS, manifests.session()), (CLASSES, manifests.session_class()), (PODS, manifests.pod())
+            (SESSIONS, manifests.session()),
+            (CLASSES, manifests.session_class()),
+            (TOOLKITS, manifests.toolkit()),
+            (TOOLSPECS, manifests.toolspec()),
+            (PODS, manifests.pod()),
         )
         self.caches = Caches(FakeWakes())
         for manifest in self.client.objects.values():
@@ -82,8 +91,12 @@ def test_what_the_watches_told_is_read_without_asking() -> None:
     assert session is not None
     assert place.objects.session_class("plain") is place.caches.classes["plain"]
     assert [pod.name for pod in place.objects.pods(session)] == ["work-pod"]
+    assert place.objects.toolkit("echo-kit") is place.caches.policies.toolkits.values["echo-kit"]
+    assert place.objects.toolspec("echoes") is place.caches.policies.toolspecs.values["echoes"]
+    assert isinstance(place.objects.library.toolspec("echoes"), Toolspec)
     assert place.objects.session((NAMESPACE, "another")) is None
     assert place.objects.session_class("another") is None
+    assert place.objects.toolspec("another") is None
     assert place.client.asked == []
 
 
@@ -110,13 +123,20 @@ def test_what_cannot_be_read_is_told_with_why() -> None:
     place = Place()
     place.garble(status={"restarts": 2})
     place.caches.put(manifests.session_class(version=200, image=1))
+    place.caches.put(manifests.toolkit(version=200, env=None))
+    place.caches.put(manifests.toolspec(version=200, constraints="none"))
 
     of_session, of_class = place.objects.unread_session(KEY), place.objects.unread_class("plain")
+    of_toolkit, of_toolspec = place.objects.unread_toolkit("echo-kit"), place.objects.unread_toolspec("echoes")
 
     assert of_session is not None
     assert of_class is not None
     assert "configMapRef" in of_session.why
     assert "spec.image" in of_class.why
+    assert of_toolkit is not None
+    assert of_toolspec is not None
+    assert "spec.env" in of_toolkit.why
+    assert "spec.constraints" in of_toolspec.why
     assert (place.objects.session(KEY), place.objects.session_class("plain")) == (None, None)
     assert place.objects.unread_session((NAMESPACE, "another")) is None
 
@@ -155,12 +175,38 @@ async def test_the_status_of_a_session_is_kept_and_known_at_once() -> None:
     assert reported.status == READY
 
 
-async def test_the_status_of_a_class_is_kept() -> None:
+async def test_the_status_of_whatever_is_judged_is_kept() -> None:
+    place, told = Place(), {"observedGeneration": 3}
+    policies = place.caches.policies
+
+    await place.objects.report_judged(place.caches.classes["plain"], SpiceboxClassStatus(observed_generation=3))
+    await place.objects.report_judged(
+        policies.toolkits.values["echo-kit"], SpiceboxToolkitStatus(observed_generation=3)
+    )
+    await place.objects.report_judged(
+        policies.toolspecs.values["echoes"], SpiceboxToolspecStatus(observed_generation=3)
+    )
+
+    assert place.client.objects[CLASSES.named("plain")]["status"] == told
+    assert place.client.objects[TOOLKITS.named("echo-kit")]["status"] == told
+    assert place.client.objects[TOOLSPECS.named("echoes")]["status"] == told
+
+
+async def test_the_status_of_a_toolspec_is_known_at_once_unless_it_was_not_kept() -> None:
     place = Place()
+    toolspec, status = place.caches.policies.toolspecs.values["echoes"], SpiceboxToolspecStatus(observed_generation=3)
+    place.client.refusals["patch"] = Rejected("no")
+    with pytest.raises(Rejected):
+        await place.objects.report_judged(toolspec, status)
+    before = place.objects.toolspec("echoes")
+    place.client.refusals.clear()
 
-    await place.objects.report_class(place.caches.classes["plain"], SpiceboxClassStatus(observed_generation=3))
+    await place.objects.report_judged(toolspec, status)
 
-    assert place.client.objects[CLASSES.named("plain")]["status"] == {"observedGeneration": 3}
+    after = place.objects.toolspec("echoes")
+    assert before is toolspec
+    assert after is not None
+    assert after.status == status
 
 
 async def test_a_session_that_was_made_anew_does_not_get_the_status_of_the_old_one() -> None:
@@ -192,6 +238,21 @@ async def test_the_conditions_of_a_class_that_cannot_be_read_are_written_alike()
     await place.objects.report_unread(stands_in, SpiceboxClassStatus(observed_generation=3))
 
     assert place.client.objects[CLASSES.named("plain")]["status"] == {"observedGeneration": 3}
+
+
+async def test_so_are_those_of_toolkits_and_toolspecs() -> None:
+    place = Place()
+    place.caches.put(place.client.put(TOOLKITS, manifests.toolkit(env=None)))
+    place.caches.put(place.client.put(TOOLSPECS, manifests.toolspec(constraints="none")))
+    unread_toolkit, unread_toolspec = place.objects.unread_toolkit("echo-kit"), place.objects.unread_toolspec("echoes")
+    assert unread_toolkit is not None
+    assert unread_toolspec is not None
+
+    await place.objects.report_unread(unread.toolkit(unread_toolkit), SpiceboxToolkitStatus(observed_generation=3))
+    await place.objects.report_unread(unread.toolspec(unread_toolspec), SpiceboxToolspecStatus(observed_generation=3))
+
+    assert place.client.objects[TOOLKITS.named("echo-kit")]["status"] == {"observedGeneration": 3}
+    assert place.client.objects[TOOLSPECS.named("echoes")]["status"] == {"observedGeneration": 3}
 
 
 async def test_conditions_for_want_of_a_status_replace_none_that_somebody_wrote_meanwhile() -> None:

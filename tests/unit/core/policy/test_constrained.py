@@ -8,6 +8,8 @@ from toolcall_operator.core.policy import constrained
 from toolcall_operator.core.policy.cel import programs
 from toolcall_operator.core.policy.cel.programs import Kind
 
+WANTED = frozenset({"a", "b", "c", "force", "upload-pack"})
+
 
 @pytest.mark.parametrize(
     ("source", "names"),
@@ -28,11 +30,18 @@ from toolcall_operator.core.policy.cel.programs import Kind
     ),
 )
 def test_a_constraint_speaks_of_the_flags_that_it_names(source: str, names: set[str]) -> None:
-    assert constrained.flags([programs.compiled(source, Kind.BOOL)]) == names
+    assert constrained.flags([programs.compiled(source, Kind.BOOL)], WANTED) == names
 
 
 def test_several_constraints_speak_of_all_their_flags() -> None:
     sources = ("call.flag('a') == ''", "call.flag('b') == ''")
 
-    assert constrained.flags(programs.compiled(source, Kind.BOOL) for source in sources) == {"a", "b"}
-    assert constrained.flags(()) == frozenset()
+    assert constrained.flags((programs.compiled(source, Kind.BOOL) for source in sources), WANTED) == {"a", "b"}
+    assert constrained.flags((), WANTED) == frozenset()
+
+
+def test_only_the_flags_in_question_are_told() -> None:
+    program = programs.compiled("call.flag('a') == '' && call.flag('b') == ''", Kind.BOOL)
+
+    assert constrained.flags([program], frozenset({"b", "c"})) == {"b"}
+    assert constrained.flags([program], frozenset()) == frozenset()

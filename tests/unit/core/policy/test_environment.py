@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from tests.unit.core.policy.decisions import GIT, READER, allowed, denied, toolspec
 from toolcall_operator.core.policy import environment
 
 _STEERING = """
@@ -31,6 +34,15 @@ TF_VAR_region GOMAXPROCS OMP_NUM_THREADS RAILS_ENV
 
 
 STEERING, CONFIGURING = _STEERING.split(), _CONFIGURING.split()
+
+
+@pytest.mark.parametrize("name", STEERING)
+def test_no_call_or_session_sets_it_unless_the_toolkit_lists_it(name: str) -> None:
+    listing = {**READER, "env": {"allowed": [{"name": name}]}}
+    given: dict[str, Any] = {"env": {name: "x"}, "given": frozenset({name}), "class_env": frozenset({name})}
+
+    assert denied(toolspec(GIT), "status", **given).path == "env"
+    allowed(toolspec(listing), **given)
 
 
 @pytest.mark.parametrize("name", STEERING)

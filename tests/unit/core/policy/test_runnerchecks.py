@@ -22,7 +22,7 @@ def structure(**spec: Any) -> dict[str, str]:  # noqa: ANN401 (fields of a manif
 
 
 def test_what_is_whole_has_no_problem_whatever_functions_the_runner_has() -> None:
-    spec = {
+    spec: dict[str, Any] = {
         "observes": [OBSERVES, {"facts": {"id": "b64.encode(item.id)"}, "subjects": [SUBJECT]}],
         "writesRelationships": [{"tuple": TUPLE, "exclusive": True}],
     }

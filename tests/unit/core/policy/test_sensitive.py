@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.unit.core.policy.decisions import GIT, READER, allowed, denied, judged, toolspec
+from tests.unit.core.policy import decisions
+from tests.unit.core.policy.decisions import GH, GIT, READER, allowed, denied, judged, toolspec
+from toolcall_operator.core.policy import decision
 
 
 @pytest.mark.parametrize(
@@ -70,3 +72,21 @@ def test_a_sensitive_value_in_a_variables_name_is_not_shown() -> None:
 
     assert found is not None
     assert "HUNTER" not in found.reason
+
+
+def test_a_sensitive_variable_given_as_a_word_is_not_shown() -> None:
+    secret = "hunter2" * 20
+
+    found = judged(toolspec(GH), "pr", secret, env={"DB_PASSWORD": secret}).denial
+
+    assert found is not None
+    assert found.reason == "argument 2 is refused (UnknownSubcommand); it is not shown, as it may be sensitive"
+
+
+def test_a_sensitive_variable_that_is_a_program_is_not_shown() -> None:
+    call = decisions.invocation("/bin/hunter2", env={"DB_PASSWORD": "hunter2"})
+
+    found = decision.judge(toolspec(), call).denial
+
+    assert found is not None
+    assert found.reason == 'the tool runs "<redacted id="1"/>", and the toolkit describes "git"'

@@ -38,9 +38,10 @@ def test_an_ordinary_toolkit_is_read_with_all_that_toolspecs_can_name() -> None:
         ],
     )
 
-    assert (found.resource, found.env.keys()) == ("one", {"SAY_TOKEN"})
+    assert (found.resource, set(found.env)) == ("one", {"SAY_TOKEN"})
     assert found.subcommands == {"", "out loud"}
-    assert (found.flag_names, found.slot_names) == ({"help", "h", "C"}, {"word"})
+    assert found.flag_names == {"help", "h", "C"}
+    assert found.slot_names == {"word"}
     assert found.constrained == {"C"}
 
 

@@ -33,7 +33,7 @@ def told(**spec: Any) -> dict[str, str]:  # noqa: ANN401 (fields of a manifest)
         {"sensitive": {"env": ["ANY"], "flags": ["help", "h", "--help", "-h"], "positional": ["word"]}},
         {"secretOutput": SECRET},
         {"secretOutput": {**SECRET, "source": "file:/work/out/a"}},
-        {"allow": {"filesystem": {"pathsUnder": ["/", "/workspace/", "/tmp//a"]}}},
+        {"allow": {"filesystem": {"pathsUnder": ["/", "/workspace/", "/work//out"]}}},
     ),
 )
 def test_a_toolspec_that_is_whole_has_no_problem(spec: dict[str, Any]) -> None:

@@ -237,7 +237,7 @@ SHOWN: tuple[tuple[str, SessionView, str], ...] = (
     ("the class never came", known(CLASSLESS, looked_up=Absent()), "Failed=True/ClassMissing"),
     ("the class cannot be read", known(CLASSLESS, looked_up=Absent("spec is bad")), "Failed=True/ClassInvalid"),
     ("the class is not valid", fresh(session_class=SOME), "Failed=True/ClassInvalid"),
-    ("the session asks too much", fresh(session=session(toolspecs=[])), "Failed=True/NotSupported"),
+    ("the session asks too much", fresh(session=session(scopes=["files"])), "Failed=True/NotSupported"),
     ("so does one that has its class", bound(session=session(bound().status, agent="bot")), "Failed=True/NotSupported"),
     ("the namespace is not allowed", known(NARROWED, labels=Labels({}, NOW)), "Failed=True/ClassNotAllowed"),
     ("the namespace is allowed", known(NARROWED, labels=Labels({"team": "a"}, NOW)), "Progressing=True/Creating"),

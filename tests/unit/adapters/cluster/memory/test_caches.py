@@ -323,8 +323,12 @@ def test_another_pod_of_the_same_name_means_that_the_first_is_gone(caches: Cache
 def test_who_comes_late_is_told_of_everything(caches: Caches) -> None:
     for manifest in (manifests.session_class(), manifests.session(), manifests.call(), manifests.pod()):
         caches.put(manifest)
+    caches.put(manifests.toolspec())
+    caches.put(manifests.toolkit())
     caches.put(manifests.call("bad", spec={"timeout": "soon"}))
     caches.put(manifests.session_class("bad", image=1))
+    caches.put(manifests.toolspec("bad", constraints="none"))
+    caches.put(manifests.toolkit("bad", env=None))
     caches.put(manifests.session("bad", spec={"idleTTL": "soon"}))
     late = caches.wakes = FakeWakes()
 
@@ -332,6 +336,7 @@ def test_who_comes_late_is_told_of_everything(caches: Caches) -> None:
 
     assert late.woken == [
         *("call one", "unread bad"),
+        *("toolkit echo-kit", "toolkit bad", "toolspec echoes", "toolspec bad"),
         *("class plain", "class bad"),
         *("session agents/work", "session agents/bad"),
         "pod work-pod",

@@ -9,7 +9,8 @@ from tests.unit.adapters.cluster import manifests
 from tests.unit.adapters.cluster.manifests import NAMESPACE
 from toolcall_operator.adapters.cluster.memory import filling
 from toolcall_operator.adapters.cluster.memory.caches import Caches
-from toolcall_operator.adapters.cluster.resources import CLASSES, PODS, SESSIONS, TOOLCALLS
+from toolcall_operator.adapters.cluster.resources import CLASSES, PODS, SESSIONS, TOOLCALLS, TOOLKITS, TOOLSPECS
+from toolcall_operator.core.policy.toolspecs import Toolspec
 from toolcall_operator.errors import Rejected, Unavailable
 
 
@@ -20,12 +21,14 @@ def client() -> FakeClient:
         (TOOLCALLS, manifests.call()),
         (SESSIONS, manifests.session()),
         (CLASSES, manifests.session_class()),
+        (TOOLSPECS, manifests.toolspec()),
+        (TOOLKITS, manifests.toolkit()),
         (PODS, manifests.pod()),
     )
 
 
 @pytest.mark.parametrize("namespaces", ((), (NAMESPACE,)))
-async def test_sessions_classes_pods_and_the_calls_that_have_not_ended_are_there(
+async def test_everything_that_is_watched_and_the_calls_that_have_not_ended_are_there(
     client: FakeClient, namespaces: tuple[str, ...]
 ) -> None:
     caches = Caches()
@@ -36,6 +39,7 @@ async def test_sessions_classes_pods_and_the_calls_that_have_not_ended_are_there
     (session,) = caches.sessions.values()
     assert [pod.session_uid for pod in caches.pods_of(session.metadata.uid)] == [session.metadata.uid]
     assert len(caches.classes) == 1
+    assert isinstance(caches.policies.library.toolspec("echoes"), Toolspec)
     assert [call.metadata.name for call in caches.calls.values()] == ["one"]
 
 

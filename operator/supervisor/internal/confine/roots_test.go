@@ -1,0 +1,71 @@
+package confine
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+func TestRootsAreTheOutermostAndLeadNowhereElse(t *testing.T) {
+	dir := RealPath(t.TempDir())
+	for _, folder := range []string{"data/deep", "other"} {
+		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, target := range map[string]string{"link": "data", "data/planted": dir + "/other"} {
+		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in := func(names ...string) (paths []string) {
+		for _, name := range names {
+			paths = append(paths, filepath.Join(dir, name))
+		}
+		return paths
+	}
+	for _, row := range []struct{ names, paths []string }{
+		{nil, nil},
+		{in("data", "other"), in("data", "other")},
+		{in("data", "data"), in("data")},
+		{in("data/deep", "data"), in("data")},
+		{in("data", "data/planted"), in("data")}, // A call may have put it there.
+		{in("link", "data"), in("data")},
+		{in("link/deep", "data"), in("data")},
+		{in("link/new/er"), in("data/new/er")},
+		{in("datas", "data/"), in("datas", "data")},
+	} {
+		if got := Paths(Roots(row.names)); !slices.Equal(got, row.paths) {
+			t.Errorf("%v: %v, want %v", row.names, got, row.paths)
+		}
+	}
+}
+
+func TestABoxIsBoundToWhatLiesBelowBothARootAndAPath(t *testing.T) {
+	roots := []Root{{"/workspace", "/workspace"}, {"/tmp/run/tmp", "/private/tmp/run/tmp"}, {"/dev/shm", "/dev/shm"}}
+	for _, row := range []struct{ paths, write []string }{
+		{nil, nil},
+		{[]string{"/workspace"}, []string{"/workspace"}},
+		{[]string{"/workspace/a", "/workspace/b/c"}, []string{"/workspace/a", "/workspace/b/c"}},
+		{[]string{"/workspaces", "/work", "/etc"}, nil},
+		{[]string{"/"}, []string{"/workspace", "/private/tmp/run/tmp", "/dev/shm"}},
+		{[]string{"/dev"}, []string{"/dev/shm"}},
+		{[]string{"/tmp"}, []string{"/private/tmp/run/tmp"}},
+		{[]string{"/tmp/run/tmp/a"}, []string{"/private/tmp/run/tmp/a"}},
+		{[]string{"/private/tmp/run/tmp/a"}, []string{"/private/tmp/run/tmp/a"}},
+		{[]string{"/private"}, []string{"/private/tmp/run/tmp"}},
+	} {
+		unbound := Box{Read: []string{"/usr"}, Write: Paths(roots), Devices: devices}
+		got := unbound.Bind(roots, row.paths)
+		if !slices.Equal(got.Write, row.write) || !got.BindsWrites {
+			t.Errorf("%v: %v, want %v", row.paths, got.Write, row.write)
+		}
+		if want := []string{"/usr", "/workspace", "/private/tmp/run/tmp", "/dev/shm"}; !slices.Equal(got.Read, want) {
+			t.Errorf("%v: it may read %v", row.paths, got.Read)
+		}
+		if len(unbound.Read) != 1 || unbound.BindsWrites {
+			t.Errorf("%v: the unbound box has changed: %+v", row.paths, unbound)
+		}
+	}
+}

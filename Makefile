@@ -6,8 +6,8 @@ T ?=
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: bootstrap supervisor ## run examples/quickstart and judge every outcome
-	@.venv/bin/toolcall run --expect --artifacts build/artifacts examples/quickstart
+demo: bootstrap supervisor ## run examples/quickstart and examples/policy, and judge every outcome
+	@.venv/bin/toolcall run --expect --artifacts build/artifacts examples/quickstart examples/policy examples/toolkits examples/toolspecs
 
 test: bootstrap programs ## run every check and every test; T=tests/unit/core runs the tests below a path
 	@hack/test $(T)

@@ -1,4 +1,4 @@
-"""The real programs that the toolkits of the examples describe, where they are installed, and how they take arguments."""
+"""The real programs that the toolkits of the examples describe, where they are installed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ IDENTITY: Mapping[str, str] = {
 """Whom git takes for the author, and that nobody configured anything else."""
 
 _COMPLAINT = re.compile(
-    r"(?i)(?:unknown|invalid|unrecognized) option|unrecognized argument|unknown (?:flag|switch)|option .*: is (?:unknown|ambiguous)"
+    r"(?i)(?:unknown|invalid|unrecognized) option|unrecognized argument|unknown (?:flag|switch)"
+    r"|option .*: is (?:unknown|ambiguous)"
 )
 _PATH = "/usr/local/bin:/usr/bin:/bin"
 _SECONDS = 10

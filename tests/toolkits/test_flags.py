@@ -1,11 +1,12 @@
 """Every flag that a toolkit of the examples describes is one to the real program, and takes as many arguments.
 
-The real program is asked by a flag that no program has, put behind the one in question. If it complains, it read it as a
-flag; if it does not, it read it as a value. kubectl and gh take a tenth of a second each, and are judged by their --help.
+The real program is asked by a flag that no program has, put behind the one in question. If it complains, it read that as
+a flag; if it does not, it read it as a value. kubectl and gh take long to start, and are judged by their help.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 import pytest
@@ -50,9 +51,7 @@ def test_flags_without_values_take_none(tool: str, subcommand: Subcommand, run: 
 
 
 @_EACH
-def test_flags_with_values_take_as_many_arguments_as_described(
-    tool: str, subcommand: Subcommand, run: Run
-) -> None:
+def test_flags_with_values_take_as_many_arguments_as_described(tool: str, subcommand: Subcommand, run: Run) -> None:
     program = run(tool)
     flags = [flag for flag in _flags(subcommand) if _takes(flag)]
     lines = [(*subcommand.path, form, *_values(flag)) for flag in flags for form in _forms(flag)]
@@ -114,7 +113,11 @@ def _read_as_flag(ran: Ran) -> bool:
     if ran.complaint:
         return "definitely-unknown" in ran.complaint
     # git stash show, cherry-pick and diff --cached say no more than that; rev-parse prints flags that it does not know.
-    return ran.said.lstrip().startswith("usage: git") or PROBE in ran.out.splitlines() or "Needed a single revision" in ran.err
+    return (
+        ran.said.lstrip().startswith("usage: git")
+        or PROBE in ran.out.splitlines()
+        or "Needed a single revision" in ran.err
+    )
 
 
 def _flags(subcommand: Subcommand) -> list[Flag]:
@@ -158,7 +161,7 @@ def _attached(flag: Flag, value: str) -> Iterator[str]:
 def _joined(subcommand: Subcommand) -> Iterator[str]:
     """Every two letters that are neighbours in the description, and each letter with a value behind one without."""
     letters = [flag.short for flag in _flags(subcommand) if flag.short and flag.type == "bool"]
-    yield from (f"-{first}{second}" for first, second in zip(letters, letters[1:], strict=False))
+    yield from (f"-{first}{second}" for first, second in itertools.pairwise(letters))
     for flag in _flags(subcommand):
         if flag.short and letters and flag.type != "bool" and not flag.ends_flags and flag.arity == 1:
             yield f"-{letters[0]}{flag.short}{_possible(flag)[0]}"

@@ -49,9 +49,7 @@ def helps(tmp_path_factory: pytest.TempPathFactory) -> Helps:
     return told
 
 
-@pytest.mark.parametrize(
-    ("tool", "subcommand"), _SUBCOMMANDS, ids=(f"{tool} {sub.name}" for tool, sub in _SUBCOMMANDS)
-)
+@pytest.mark.parametrize(("tool", "subcommand"), _SUBCOMMANDS, ids=(f"{tool} {sub.name}" for tool, sub in _SUBCOMMANDS))
 def test_every_flag_is_in_the_help_with_its_letter_and_with_a_value_if_it_takes_one(
     tool: str, subcommand: Subcommand, helps: Helps
 ) -> None:
@@ -69,7 +67,7 @@ def test_the_global_flags_of_kubectl_are_those_of_all_its_commands(run: Run) -> 
 
 @pytest.mark.parametrize(
     ("tool", "line", "knows"),
-    [
+    (
         pytest.param("kubectl", ("get", "-wA", PROBE), True, id="kubectl joins letters"),
         pytest.param("kubectl", ("get", "-wojson", PROBE), True, id="kubectl attaches a value to joined letters"),
         pytest.param("kubectl", ("-n", "x", "get", PROBE), True, id="kubectl takes a namespace before the subcommand"),
@@ -82,7 +80,7 @@ def test_the_global_flags_of_kubectl_are_those_of_all_its_commands(run: Run) -> 
         pytest.param("gh", ("pr", "list", "-dL5", PROBE), True, id="gh attaches a value to joined letters"),
         pytest.param("gh", ("pr", "list", "-R", PROBE, "--help"), False, id="gh takes what is next for a repository"),
         pytest.param("gh", ("pr", "view", "1", PROBE), True, id="gh takes flags behind arguments"),
-    ],
+    ),
 )
 def test_it_reads_flags_as_described(tool: str, line: tuple[str, ...], *, knows: bool, run: Run) -> None:
     """It complains of the flag that no program has, if it knew the others and the probe stood where a flag may."""

@@ -11,13 +11,13 @@ import pytest
 from tests.toolkits.programs import Program, Run
 from tests.unit.examples import library
 
-SECRET = "s3cr3t-of-the-environment"
+MARK = "told-by-the-environment"
 
 CONFIGURED: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "core.fsmonitor": ("{hook}", ("status",)),
     "core.hooksPath": ("{folder}/hooks", ("commit", "-qam", "x")),
     "core.pager": ("{hook}", ("--no-pager", "log")),
-    "core.editor": ("{hook}", ("commit", "--amend")),
+    "core.editor": ("{hook}", ("commit", "--amend", "--allow-empty")),
     "core.askPass": ("{hook}", ("ls-remote", "https://127.0.0.1:1/x")),
     "credential.helper": ("!{hook}", ("ls-remote", "https://127.0.0.1:1/x")),
     "gpg.program": ("{hook}", ("log", "--format=%G?")),
@@ -79,21 +79,23 @@ def test_no_setting_of_a_repository_runs_a_program_under_the_defaults_of_the_too
     git, told = run("git"), CONFIGURED[setting]
     trap = _trap(git.folder)
     value, line = told[0].format(hook=trap, folder=git.folder), [word.format(folder=git.folder) for word in told[1]]
+    _signed(git)
     git("config", setting.format(hook=trap), value)
     git(*line, **library.toolkit("git").spec.env_defaults)
 
     assert not (git.folder / "sprung").exists()
 
 
-@pytest.mark.parametrize("setting", ["core.fsmonitor", "core.hooksPath", "core.editor", "gpg.program", "remote.origin.url"])
+@pytest.mark.parametrize(
+    "setting", ("core.fsmonitor", "core.hooksPath", "core.editor", "gpg.program", "remote.origin.url")
+)
 def test_without_the_defaults_it_would(setting: str, run: Run) -> None:
     """The trap works: what keeps it shut are the defaults."""
     git, told = run("git"), CONFIGURED[setting]
     trap = _trap(git.folder)
+    _signed(git)
     git("config", setting.format(hook=trap), told[0].format(hook=trap, folder=git.folder))
     git("config", "protocol.ext.allow", "always")
-    if setting == "gpg.program":
-        _signed(git)
     git(*told[1])
 
     assert (git.folder / "sprung").exists()
@@ -114,8 +116,8 @@ def test_jq_takes_no_definitions_from_a_home_under_the_defaults_of_the_toolkit(r
     jq = run("jq")
     (jq.folder / ".jq").write_text("def length: env.TOLD;")
 
-    assert jq("-n", "[]|length", TOLD=SECRET).out == f'"{SECRET}"\n'
-    assert jq("-n", "[]|length", TOLD=SECRET, **library.toolkit("jq").spec.env_defaults).out == "0\n"
+    assert jq("-n", "[]|length", TOLD=MARK).out == f'"{MARK}"\n'
+    assert jq("-n", "[]|length", TOLD=MARK, **library.toolkit("jq").spec.env_defaults).out == "0\n"
 
 
 @pytest.mark.parametrize("words", FILTERS)
@@ -126,10 +128,10 @@ def test_no_filter_that_the_toolspec_allows_tells_the_environment(words: str, ru
     line = ("-c", words, "a")
     refused = library.refused_by("jq-workspace", shlex.join(line))
 
-    assert refused or SECRET not in jq(*line, TOLD=SECRET).said
+    assert refused or MARK not in jq(*line, TOLD=MARK).said
 
 
-@pytest.mark.parametrize("words", [".env", ".a.env", "[.a|.env]", ".environment", '{"a": .env}'])
+@pytest.mark.parametrize("words", (".env", ".a.env", "[.a|.env]", ".environment", '{"a": .env}'))
 def test_keys_of_that_name_can_be_read(words: str, run: Run) -> None:
     jq = run("jq")
     (jq.folder / "a").write_text('{"env": 1, "a": {"env": 2}}')
@@ -146,7 +148,9 @@ def test_an_isolated_python3_imports_nothing_from_beside_the_script(run: Run) ->
     assert python3("s.py").out == "sprung\n"
     assert python3("-I", "s.py").out == ""
     assert python3("-I", "s.py", PYTHONPATH=str(python3.folder)).out == ""
-    assert python3("s.py", **library.toolkit("python3").spec.env_defaults).out == ("" if _is_safe(python3) else "sprung\n")
+    assert python3("s.py", **library.toolkit("python3").spec.env_defaults).out == (
+        "" if _is_safe(python3) else "sprung\n"
+    )
 
 
 def _trap(folder: Path) -> Path:

@@ -23,7 +23,10 @@ ALIKE: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "jq joins letters": ("jq", ("-rc . a", "-r -c . a", "-cr . a", "--compact-output --raw-output . a")),
     "jq takes flags behind files": ("jq", ("-rc . a", ". a -rc", "-c . -r a")),
     "jq takes two words for a flag": ("jq", ("-n --arg v 1 $v", "--arg v 1 -n $v", "-n $v --arg v 1")),
-    "curl attaches values": ("curl", ("-sm5 file:a", "-s -m5 file:a", "-s -m 5 file:a", "--silent --max-time 5 file:a")),
+    "curl attaches values": (
+        "curl",
+        ("-sm5 file:a", "-s -m5 file:a", "-s -m 5 file:a", "--silent --max-time 5 file:a"),
+    ),
     "curl takes flags behind URLs": ("curl", ("-sm5 file:a", "file:a -sm 5", "-s file:a -m5", "-sm5 -- file:a")),
     "python3 attaches values": ("python3", ("-IBWignore s.py -W x", "-I -B -W ignore s.py -W x")),
     "git status joins letters": ("git", ("status -sb", "status -s -b", "status --branch --short")),
@@ -35,7 +38,10 @@ ALIKE: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "git diff joins letters": ("git", ("diff -wb HEAD", "diff -w -b HEAD", "diff HEAD -wb")),
     "git branch takes a flag twice": ("git", ("branch -vv", "branch -v -v", "branch --verbose -v")),
     "git grep joins letters": ("git", ("grep -nC1 1", "grep -n -C 1 1", "grep --line-number --context=1 1")),
-    "git commit attaches a text": ("git", ("commit --dry-run -am x", "commit -a --dry-run -m x", "commit --dry-run -amx")),
+    "git commit attaches a text": (
+        "git",
+        ("commit --dry-run -am x", "commit -a --dry-run -m x", "commit --dry-run -amx"),
+    ),
     "git works in another folder": ("git", ("-C . status -s", "--no-pager -C . status -s")),
     "kubectl attaches a value": ("kubectl", ("version --client -ojson", "version --output=json --client")),
 }
@@ -64,7 +70,9 @@ ABBREVIATED: Mapping[str, tuple[str, str]] = {
     "git": ("status --shor", "status --short"),
 }
 
-OF_OTHERS = frozenset({"branch", "blame", "commit", "diff", "grep", "log", "reflog", "show", "stash list", "switch", "revert"})
+OF_OTHERS = frozenset(
+    {"branch", "blame", "commit", "diff", "grep", "log", "reflog", "show", "stash list", "switch", "revert"}
+)
 """Subcommands of git to which -C is something else than another folder."""
 
 
@@ -99,7 +107,9 @@ def test_behind_a_subcommand_git_takes_c_for_a_folder_nowhere(run: Run) -> None:
     """Where it takes it for something else, the toolkit says so; elsewhere, it does not know it."""
     git, subcommands = run("git"), library.toolkit("git").spec.subcommands
     others = {sub.name for sub in subcommands if any(flag.short == "C" for flag in sub.flags)}
-    unknown = [sub for sub in subcommands if sub.name not in others | {"rev-parse"}]  # which prints what it does not know
+    unknown = [
+        sub for sub in subcommands if sub.name not in others | {"rev-parse"}
+    ]  # which prints what it does not know
     ran = git.many((*sub.path, "-C", ".") for sub in unknown)
 
     assert others >= OF_OTHERS
@@ -112,7 +122,7 @@ def test_a_double_dash_is_something_else_to_each_version_of_jq(run: Run) -> None
         assert run("jq")("-n", "--", "1").code != 0
 
 
-@pytest.mark.parametrize(("tool", "flag"), [("grep", "-e"), ("jq", "-f")])
+@pytest.mark.parametrize(("tool", "flag"), (("grep", "-e"), ("jq", "-f")))
 def test_with_such_a_flag_the_first_argument_is_a_file(tool: str, flag: str, run: Run) -> None:
     """So it is left out: what was judged as a pattern or a filter would be read."""
     program = run(tool)

@@ -10,7 +10,7 @@ import pytest
 from tests.unit.core import examples
 from toolcall_operator.api.base import OwnerReference
 from toolcall_operator.api.toolcall import ToolCall
-from toolcall_operator.core import validation
+from toolcall_operator.core import readiness, validation
 from toolcall_operator.core.outcomes import Refused, Wait
 from toolcall_operator.core.reasons import Reason, Waiting
 from toolcall_operator.core.validation import Plan
@@ -134,3 +134,14 @@ def test_what_a_claimed_call_runs_is_not_judged_again() -> None:
     assert found is not None
     assert found.request.argv == ("/bin/echo", "-n")
     assert validation.resumed(examples.call(), World(None, None, on_demand=False)) is None
+
+
+def test_a_sandbox_is_made_on_demand_only_for_a_session_that_its_class_has_the_toolspecs_of() -> None:
+    session = examples.session(toolspecs=[{"name": "all"}, {"name": "none"}])
+    world = World(session, examples.session_class(toolspecs=[{"name": "all"}]))
+
+    (found,) = readiness.session_is_ready(examples.call(), world)
+
+    assert isinstance(found, Refused)
+    assert found.reason is Reason.SESSION_NOT_ACTIVE
+    assert "does not have: none" in found.message

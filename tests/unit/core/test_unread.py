@@ -1,7 +1,8 @@
-"""What stands in the place of a session or a class that cannot be read."""
+"""What stands in the place of an object that cannot be read."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,7 +11,9 @@ import pytest
 from tests.unit.core.examples import RESOURCES
 from toolcall_operator.api import parsing
 from toolcall_operator.api.parsing import Malformed
+from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.core import classes, unread
+from toolcall_operator.core.judgeable import Judgeable
 from toolcall_operator.core.unread import Unread
 
 TOLD = {
@@ -23,8 +26,16 @@ TOLD = {
 BAD_MOUNT = {"name": "files", "mountPath": "/files", "source": {}}
 
 
+STAND_INS: Mapping[str, Callable[[Unread], SpiceboxSession | Judgeable]] = {
+    "SpiceboxSession": unread.session,
+    "SpiceboxClass": unread.session_class,
+    "SpiceboxToolkit": unread.toolkit,
+    "SpiceboxToolspec": unread.toolspec,
+}
+
+
 def garbled(kind: str, **parts: Any) -> Unread:  # noqa: ANN401 (parts of a manifest)
-    """What is kept of an object with a mount of nothing."""
+    """What is kept of an object with a mount of nothing, which toolkits and toolspecs have none of at all."""
     metadata = {"name": "work", "namespace": "agents", "uid": "uid-1", "generation": 4, **parts.pop("metadata", {})}
     spec = {"class": "plain"} if kind == "SpiceboxSession" else {"resources": RESOURCES}
     manifest = {"kind": kind, "metadata": metadata, "spec": {**spec, "mounts": [BAD_MOUNT]}, **parts}
@@ -74,11 +85,9 @@ def test_of_a_status_that_cannot_be_read_the_rest_is() -> None:
     assert len(found.status.conditions) == 1
 
 
-@pytest.mark.parametrize("kind", ("SpiceboxSession", "SpiceboxClass"))
+@pytest.mark.parametrize("kind", STAND_INS)
 def test_an_object_without_a_status_has_none(kind: str) -> None:
-    found = garbled(kind)
-
-    assert (unread.session if kind == "SpiceboxSession" else unread.session_class)(found).status is None
+    assert STAND_INS[kind](garbled(kind)).status is None
 
 
 def test_a_name_that_is_too_long_is_one_all_the_same() -> None:
@@ -94,3 +103,15 @@ def test_a_class_in_the_place_of_another_has_its_metadata_and_status_and_offers_
     assert found.status is not None
     assert [each.type for each in found.status.conditions] == ["Valid"]
     assert not classes.judged(found).valid
+
+
+@pytest.mark.parametrize("kind", ("SpiceboxToolkit", "SpiceboxToolspec"))
+def test_a_policy_in_the_place_of_another_has_its_metadata_and_status_and_allows_nothing(kind: str) -> None:
+    unread_one = garbled(kind, status={"conditions": [{**TOLD, "type": "Valid"}]})
+    found = STAND_INS[kind](unread_one)
+
+    assert (found.metadata.name, found.metadata.uid, found.metadata.generation) == ("work", "uid-1", 4)
+    assert found.status is not None
+    assert [each.type for each in found.status.conditions] == ["Valid"]
+    assert not unread.toolkit(unread_one).spec.subcommands
+    assert not unread.toolspec(unread_one).spec.allow_subcommands

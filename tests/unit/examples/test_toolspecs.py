@@ -215,7 +215,7 @@ def test_standard_input_is_data_to_jq_and_a_program_to_python3() -> None:
 
 
 def test_a_curl_without_q_in_front_is_refused() -> None:
-    """curl reads .curlrc unless -q is the very first argument: the class puts it there, and the toolspec demands it."""
+    """Unless it is the very first argument, curl reads .curlrc: the class puts it there, and the toolspec demands it."""
     first, *_ = library.judged("curl-listed-hosts", "https://api.example.com/").invocation.argv
 
     assert first == "-q"

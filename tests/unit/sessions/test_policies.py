@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from tests.fakes.sessioncluster import settle
+from tests.unit.api import manifests as api
 from tests.unit.core.policy import policies
 from tests.unit.sessions.stage import KEY, POD, SessionStage, session, session_class
 from toolcall_operator import errors
+from toolcall_operator.api.base import ObjectMeta
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxtoolkit import SpiceboxToolkit, SpiceboxToolkitStatus
 from toolcall_operator.api.spiceboxtoolspec import SpiceboxToolspec, SpiceboxToolspecStatus
@@ -18,19 +20,20 @@ from toolcall_operator.core.policy import policystatus
 WHY = "spec.toolkit is required"
 
 
-def toolkit(name: str = "say-kit", **spec: Any) -> SpiceboxToolkit:  # noqa: ANN401 (fields of a manifest)
+def toolkit(name: str = "say-kit", /, **spec: Any) -> SpiceboxToolkit:  # noqa: ANN401 (fields of a manifest)
     """A toolkit of `say`, as an API server has it."""
-    return _with_uid(policies.spiceboxtoolkit(name, **spec))
+    made = policies.spiceboxtoolkit(name, **spec)
+    return made.model_copy(update={"metadata": _with_uid(made.metadata)})
 
 
-def toolspec(name: str = "one", **spec: Any) -> SpiceboxToolspec:  # noqa: ANN401 (fields of a manifest)
+def toolspec(name: str = "one", /, **spec: Any) -> SpiceboxToolspec:  # noqa: ANN401 (fields of a manifest)
     """A toolspec over it, likewise."""
-    return _with_uid(policies.spiceboxtoolspec(name, **spec))
+    made = policies.spiceboxtoolspec(name, **spec)
+    return made.model_copy(update={"metadata": _with_uid(made.metadata)})
 
 
-def _with_uid(policy: Any) -> Any:  # noqa: ANN401 (one of both, and the same again)
-    update = {"uid": f"uid-of-{policy.metadata.name}"}
-    return policy.model_copy(update={"metadata": policy.metadata.model_copy(update=update)})
+def _with_uid(metadata: ObjectMeta) -> ObjectMeta:
+    return metadata.model_copy(update={"uid": f"uid-of-{metadata.name}"})
 
 
 def judged_class(*toolspecs: str) -> SpiceboxClass:
@@ -78,7 +81,7 @@ async def test_a_toolspec_is_judged_again_when_its_toolkit_comes_changes_and_goe
     await settle()
     stage.cluster.apply_policy(toolkit())
     await settle()
-    stage.cluster.apply_policy(toolkit(subcommands=[policies.manifests.subcommand()]))
+    stage.cluster.apply_policy(toolkit(subcommands=[api.subcommand()]))
     await settle()
     stage.cluster.remove_policy(toolkit())
     await settle()
@@ -229,7 +232,12 @@ async def runs(stage: SessionStage) -> None:
 
 @pytest.mark.parametrize(
     ("narrowed", "effective"),
-    ((None, ("one", "two")), ([], ()), ([{"name": "two"}], ("two",)), ([{"name": "two"}, {"name": "one"}], ("two", "one"))),
+    (
+        (None, ("one", "two")),
+        ([], ()),
+        ([{"name": "two"}], ("two",)),
+        ([{"name": "two"}, {"name": "one"}], ("two", "one")),
+    ),
     ids=("all of the class", "none", "one of them", "in its own order"),
 )
 async def test_a_session_keeps_its_toolspecs_as_they_were_when_it_was_bound(

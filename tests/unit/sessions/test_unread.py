@@ -189,19 +189,6 @@ async def test_a_class_that_is_mended_is_judged_and_its_sessions_go_on(stage: Se
     assert stage.says("Ready") == "True/SandboxReady"
 
 
-async def test_what_could_not_be_read_of_the_status_of_a_class_is_not_lost(stage: SessionStage) -> None:
-    stage.cluster.unread_classes["plain"] = "status.toolspecCoverage must be an object"
-    stage.cluster.apply_class(session_class())
-    await settle()
-
-    covered = stage.cluster.reported_classes[-1].model_copy(update={"toolspec_coverage": {"echo": ("all",)}})
-    stage.cluster.classes["plain"] = session_class().model_copy(update={"status": covered})
-    stage.cluster.garble_class("plain")
-    await settle()
-
-    assert stage.cluster.reported_classes[-1].toolspec_coverage == {"echo": ("all",)}
-
-
 async def test_the_word_on_a_class_that_cannot_be_read_is_written_when_it_can_be(stage: SessionStage) -> None:
     stage.cluster.faults["report_judged"] = [errors.Unavailable("away"), errors.Rejected("not now")]
     stage.cluster.unread_classes["plain"] = WHY

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from toolcall_operator.core.policy import filepaths
 from toolcall_operator.core.policy.case import Case
-from toolcall_operator.core.policy.effects import Places
+from toolcall_operator.core.policy.effects import Touched
 from toolcall_operator.core.policy.gates import Rule, listed
 
 
@@ -75,7 +75,7 @@ def _creds_required(case: Case) -> str | None:
     return None if other is None else f"credential {other} is not allowed: {_listed(allowed, 'creds.required')}"
 
 
-def _untold(case: Case, found: Places, what: str) -> str | None:
+def _untold(case: Case, found: Touched, what: str) -> str | None:
     """An objection to what cannot be judged, as a rule that binds must judge everything."""
     if found.untold:
         return found.untold[0]

@@ -17,7 +17,7 @@ UNTOLD = "<untold>"
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class Touched:
     """Hosts or paths: those that are `known`, those `refused` as they came, and why others cannot be told."""
 
     known: tuple[str, ...] = ()
@@ -34,8 +34,8 @@ class Resolved:
     """The effects of one call: as they are `described`, and where they happen."""
 
     described: Effects
-    destinations: Places
-    paths: Places
+    destinations: Touched
+    paths: Touched
 
     def seen_by_cel(self) -> Mapping[str, Any]:
         """The effects as expressions see them."""
@@ -61,15 +61,15 @@ def resolved(subcommand: Subcommand, line: CommandLine, env: Mapping[str, str], 
     )
 
 
-def _destinations(texts: Iterable[str], sources: Sources) -> Places:
+def _destinations(texts: Iterable[str], sources: Sources) -> Touched:
     filled = [templates.compiled(text).filled(sources) for text in texts]
     known = {text: None for each in filled for text in each.texts}  # each once, in their order
-    return Places(tuple(known), (), tuple(each.problem for each in filled if each.problem))
+    return Touched(tuple(known), (), tuple(each.problem for each in filled if each.problem))
 
 
-def _paths(texts: Iterable[str], sources: Sources) -> Places:
+def _paths(texts: Iterable[str], sources: Sources) -> Touched:
     filled = [templates.compiled(text).as_paths(sources) for text in texts]
     found = {text: filepaths.normalised(text, sources.cwd) for each in filled for text in each.texts}
     known = {path: None for path in found.values() if path is not None}
     refused = tuple(text for text, path in found.items() if path is None)
-    return Places(tuple(known), refused, tuple(each.problem for each in filled if each.problem))
+    return Touched(tuple(known), refused, tuple(each.problem for each in filled if each.problem))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from toolcall_operator.core.policy import parser, quoting, redaction
 from toolcall_operator.core.policy.candidates import Allowed, Decision, Denied, Failure, Waiting
 from toolcall_operator.core.policy.decision import Judgement, Outcome, Step
-from toolcall_operator.core.policy.effects import Places
+from toolcall_operator.core.policy.effects import Touched
 
 _SHOWN = 16
 
@@ -76,7 +76,7 @@ def _command_line(judgement: Judgement) -> Iterator[str]:
         line = judgement.line
         yield from _group(
             f"command line, subcommand {quoting.quoted(line.subcommand.name)}",
-            parser.render(line, judgement.shown).splitlines(),
+            parser.render(line, lambda text: redaction.quoted(text, judgement.shown)).splitlines(),
         )
 
 
@@ -102,7 +102,7 @@ def _several(texts: Iterable[str]) -> str:
     return ", ".join(texts) or "none"
 
 
-def _places(places: Places, shown: Callable[[str], str]) -> str:
+def _places(places: Touched, shown: Callable[[str], str]) -> str:
     found = [redaction.quoted(each, shown) for each in places.known[:_SHOWN]]
     found += [f"and {len(places.known) - _SHOWN} more"] if len(places.known) > _SHOWN else []
     refused = [f"{redaction.quoted(each, shown)} (refused)" for each in places.refused[:_SHOWN]]

@@ -13,7 +13,6 @@ from toolcall_operator.core.policy.places import Places
 from toolcall_operator.core.policy.quoting import quoted
 from toolcall_operator.core.policy.values import CommandLine, Misuse, ParseProblem, Reading, Role, Unparsed
 
-LONGEST_SHOWN = 256
 _WORDS_SHOWN = 8
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -27,10 +26,10 @@ def parse(grammar: Grammar, argv: Sequence[str]) -> CommandLine | Unparsed:
         return refused.unparsed
 
 
-def render(line: CommandLine, shown: Callable[[str], str] = str) -> str:
-    """One line for each argument: what it was read as. `shown` replaces what must not be seen in an argument."""
+def render(line: CommandLine, told: Callable[[str], str] = quoted) -> str:
+    """One line for each argument: what it was read as. `told` is how an argument is shown, what is secret left out."""
     return "\n".join(
-        f"{quoted(shown(line.argv[index]), LONGEST_SHOWN)}: {', '.join(map(_words, readings))}"
+        f"{told(line.argv[index])}: {', '.join(map(_words, readings))}"
         for index, readings in groupby(line.readings, lambda reading: reading.index)
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from toolcall_operator.api.parsing import Problem
@@ -32,7 +32,7 @@ class Objection:
 
     reason: PolicyReason
     message: str
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[Problem, ...] = field(default=(), repr=False, compare=False)
 
     @classmethod
     def of(cls, reason: PolicyReason, problems: Iterable[Problem | str]) -> Objection:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from toolcall_operator.api.parsing import Problem
 from toolcall_operator.api.spiceboxtoolkit import SpiceboxToolkit
 from toolcall_operator.core.policy import toolkits
 from toolcall_operator.core.policy.reasons import Objection, PolicyReason
@@ -63,10 +64,8 @@ class ToolkitShelf:
         reference = _reference(seen)
         first = self.first(reference) if reference else name
         if first != name and reference:
-            words = (
-                f"spec.name {reference[0]} and spec.toolkitRevision {reference[1]} are those of SpiceboxToolkit {first}"
-            )
-            return Objection(PolicyReason.NAME_TAKEN, f"{words}, which came before it")
+            words = f"and spec.toolkitRevision are those of SpiceboxToolkit {first}, which came before it"
+            return Objection.of(PolicyReason.NAME_TAKEN, [Problem("spec.name", words)])
         return self._judged(name, seen)
 
     def first(self, reference: Reference) -> str | None:

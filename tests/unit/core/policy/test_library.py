@@ -127,7 +127,7 @@ def test_of_two_toolkits_of_one_tool_and_revision_the_older_counts_then_the_firs
     assert isinstance(taken, Objection)
     assert taken.reason is PolicyReason.NAME_TAKEN
     assert taken.message == (
-        f"spec.name say and spec.toolkitRevision 1 are those of SpiceboxToolkit {first}, which came before it"
+        f"spec.name and spec.toolkitRevision are those of SpiceboxToolkit {first}, which came before it"
     )
 
 

@@ -290,13 +290,12 @@ def test_every_argument_is_explained() -> None:
     ]
 
 
-def test_what_must_not_be_seen_is_replaced_before_it_is_cut_or_escaped() -> None:
-    secret = 'a"\n' + "b" * 300
-    line = accepted(X, "x", f"--name={secret}")
+def test_whoever_shows_a_line_says_how_its_arguments_are_told() -> None:
+    line = accepted(X, "x", "--name=secret")
 
-    text = parser.render(line, lambda argument: argument.replace(secret, "<redacted>"))
+    text = parser.render(line, lambda argument: argument.replace("secret", "<redacted>"))
 
-    assert text.splitlines()[1] == '"--name=<redacted>": flag name, value of name'
+    assert text.splitlines()[1] == "--name=<redacted>: flag name, value of name"
 
 
 def test_an_argument_cannot_pretend_to_be_several_lines() -> None:
@@ -304,7 +303,7 @@ def test_an_argument_cannot_pretend_to_be_several_lines() -> None:
 
     assert parser.render(line).splitlines()[1:] == [
         '"a\\n\\"b\\": subcommand x\\u{202e}\\u{1b}[2J\\\\": positional files',
-        f'"{"c" * 256}…": positional files',
+        f'"{"c" * 64}…": positional files',
     ]
 
 

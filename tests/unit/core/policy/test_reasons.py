@@ -16,6 +16,7 @@ def test_every_problem_is_told_by_its_path() -> None:
     found = Objection.of(PolicyReason.CEL_COMPILE_ERROR, [Problem("spec.a", "is bad"), Problem("spec.b", "is worse")])
 
     assert found == Objection(PolicyReason.CEL_COMPILE_ERROR, "spec.a is bad; spec.b is worse")
+    assert [each.path for each in found.problems] == ["spec.a", "spec.b"]
 
 
 def test_what_just_fits_is_told_whole() -> None:

@@ -48,12 +48,26 @@ CLASSLESS = fresh(session_class=None)
 SOME = examples.CLASS.model_copy(update={"spec": examples.CLASS.spec.model_copy(update={"tools": ()})})
 
 
+COVERLESS = examples.CLASS.model_copy(
+    update={"spec": manifests.session_class(image="t:1", toolspecs=[{"name": "all"}]).spec}
+)
+UNCOVERED = fresh(session_class=COVERLESS)
+NARROWED_BEYOND = session(toolspecs=[{"name": "all"}])
+
+
 def awaiting(since: datetime) -> SessionView:
     """A session that waits for its class."""
     return fresh(
         session=session(sessionstatus.awaiting_class(session(), "there is no SpiceboxClass plain yet", since)),
         session_class=None,
     )
+
+
+def uncovered_since(since: datetime) -> SessionView:
+    """A session whose class lacks toolspecs, of which that is shown since then."""
+    shown = decision.decide(UNCOVERED, since)
+    assert isinstance(shown, Show)
+    return fresh(session=session(shown.status), session_class=COVERLESS)
 
 
 def over(view: SessionView, since: datetime = NOW) -> SessionView:
@@ -123,6 +137,11 @@ TABLE: tuple[tuple[str, SessionView, Action], ...] = (
     (
         "a session whose class is not there waits for it",
         awaiting(NOW - timedelta(seconds=4)),
+        Rest(NOW + timedelta(seconds=6)),
+    ),
+    (
+        "a session whose class lacks toolspecs waits for them",
+        uncovered_since(NOW - timedelta(seconds=4)),
         Rest(NOW + timedelta(seconds=6)),
     ),
     ("a class that allows some namespaces has ours looked at", NARROWED, ReadNamespace()),
@@ -237,6 +256,9 @@ SHOWN: tuple[tuple[str, SessionView, str], ...] = (
     ("the class never came", known(CLASSLESS, looked_up=Absent()), "Failed=True/ClassMissing"),
     ("the class cannot be read", known(CLASSLESS, looked_up=Absent("spec is bad")), "Failed=True/ClassInvalid"),
     ("the class is not valid", fresh(session_class=SOME), "Failed=True/ClassInvalid"),
+    ("nobody judges the calls of the class yet", UNCOVERED, "Progressing=True/WaitingForClass"),
+    ("nobody came to judge them", uncovered_since(NOW - timedelta(seconds=10)), "Failed=True/ClassInvalid"),
+    ("the session names toolspecs of others", fresh(session=NARROWED_BEYOND), "Ready=False/ToolspecNotInClass"),
     ("the session asks too much", fresh(session=session(scopes=["files"])), "Failed=True/NotSupported"),
     ("so does one that has its class", bound(session=session(bound().status, agent="bot")), "Failed=True/NotSupported"),
     ("the namespace is not allowed", known(NARROWED, labels=Labels({}, NOW)), "Failed=True/ClassNotAllowed"),

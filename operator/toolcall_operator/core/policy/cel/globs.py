@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 _WORD = re.compile(r"(?P<star>\*+)|(?P<one>\?)|(?P<group>\[)|\\(?P<escaped>[\s\S])|(?P<plain>[^*?\[\\])")
 _MEMBER = re.compile(r"(?:\\([\s\S])|([^\\\]-]))(?:-(?:\\([\s\S])|([^\\\]-])))?")
 
 
+@functools.lru_cache(maxsize=1024)  # of patterns that only a call knows, too: to read one takes longer than to use it
 def regular(pattern: str) -> str | None:
     r"""The regular expression of a pattern; None for one that is bad.
 

@@ -1,4 +1,4 @@
-"""Toolkits and toolspecs are kept beside the library that judges by them, and only what a change concerns is told of."""
+"""Toolkits and toolspecs are kept beside the library that judges by them; what a change concerns is told of."""
 
 from __future__ import annotations
 

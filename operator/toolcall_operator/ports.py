@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
@@ -14,6 +15,7 @@ from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.api.toolcallstatus import Dispatch, ToolCallStatus
 from toolcall_operator.core.outcomes import ExecRequest, ExecResult
+from toolcall_operator.core.policy.probing import Probe, Version
 from toolcall_operator.core.reasons import Reason
 from toolcall_operator.core.session.activity import Activity
 from toolcall_operator.core.world import World
@@ -197,11 +199,24 @@ class Clock(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Told:
+    """What a program said of its version, and when."""
+
+    version: Version
+    at: datetime
+
+
+Asked = dict[tuple[str, Probe], asyncio.Future[Told]]
+"""What was asked, and is being asked, by the life of a sandbox (its boot ID) and the question."""
+
+
+@dataclass(frozen=True, slots=True)
 class Ports:
     """The outside, chosen once at start.
 
     `fault_budget` is how long a fault of ours is put up with before a call is claimed; `retention` how long a
-    supervisor keeps an ended call for somebody to ask.
+    supervisor keeps an ended call for somebody to ask. `asked` is what programs said of their versions: the one memory
+    that calls have in common.
     """
 
     cluster: Cluster
@@ -213,3 +228,4 @@ class Ports:
     epoch: int = 0
     fault_budget: timedelta = timedelta(minutes=2)
     retention: timedelta = timedelta(minutes=10)
+    asked: Asked = field(default_factory=dict, compare=False, repr=False)

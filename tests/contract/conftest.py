@@ -13,7 +13,9 @@ from tests.kubectl import Kubectl
 if TYPE_CHECKING:
     from tests.contract.pod import Images, Shared
 
-pytest.register_assert_rewrite("tests.contract.sandbox", "tests.contract.reattach", "tests.contract.harness")
+pytest.register_assert_rewrite(
+    *(f"tests.contract.{module}" for module in ("sandbox", "confining", "reattach", "harness"))
+)
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from toolcall_operator import ports
-from toolcall_operator.core.outcomes import Cause, ExecRequest, ExecResult
+from toolcall_operator.core.outcomes import Cause, Confinement, ExecRequest, ExecResult
 
 PERIOD = 251  # of the bytes that `tool write` writes
 MEMORY = 256 << 20
@@ -44,6 +44,7 @@ class Limits:
 
 
 DEFAULT = Limits()
+UNCONFINED = Confinement()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,11 @@ class Ran:
 
 
 def request(
-    *argv: str, stdin: bytes = b"", env: Mapping[str, str] | None = None, limits: Limits = DEFAULT
+    *argv: str,
+    stdin: bytes = b"",
+    env: Mapping[str, str] | None = None,
+    limits: Limits = DEFAULT,
+    confinement: Confinement = UNCONFINED,
 ) -> ExecRequest:
     """A call of its own."""
     return ExecRequest(
@@ -68,6 +73,7 @@ def request(
         grace=timedelta(seconds=limits.grace),
         output_bytes=limits.output,
         pids=limits.pids,
+        confinement=confinement,
     )
 
 
@@ -116,9 +122,10 @@ class Harness:
         stdin: bytes = b"",
         env: Mapping[str, str] | None = None,
         limits: Limits = DEFAULT,
+        confinement: Confinement = UNCONFINED,
     ) -> ExecRequest:
         """A call of the test tool."""
-        return request(self.tool, *argv, stdin=stdin, env=env, limits=limits)
+        return request(self.tool, *argv, stdin=stdin, env=env, limits=limits, confinement=confinement)
 
     async def run(
         self,
@@ -126,9 +133,11 @@ class Harness:
         stdin: bytes = b"",
         env: Mapping[str, str] | None = None,
         limits: Limits = DEFAULT,
+        confinement: Confinement = UNCONFINED,
     ) -> Ran:
         """Run the test tool to its end."""
-        return await run(self.sandbox, self.call(*argv, stdin=stdin, env=env, limits=limits))
+        call = self.call(*argv, stdin=stdin, env=env, limits=limits, confinement=confinement)
+        return await run(self.sandbox, call)
 
     def resident(self) -> int:
         """The resident memory of the supervisor, in bytes."""

@@ -8,12 +8,14 @@ from typing import ClassVar
 
 import pytest
 
-from tests.contract.pod import ClusterHarness, ClusterPod, Shared
+from tests.contract import harness
+from tests.contract.confining import TRUSTED, ConfineSuite
+from tests.contract.pod import TOOL, ClusterHarness, ClusterPod, Shared
 from tests.contract.reattach import ReattachSuite
 from tests.contract.sandbox import SandboxSuite
 
 
-class PodSuite(SandboxSuite, ReattachSuite):
+class PodSuite(SandboxSuite, ConfineSuite, ReattachSuite):
     """What any sandbox holds to, on a pod that the module shares; `connected` is the way to it."""
 
     def connected(self, to: ClusterPod) -> AbstractAsyncContextManager[ClusterHarness]:
@@ -21,7 +23,10 @@ class PodSuite(SandboxSuite, ReattachSuite):
         raise NotImplementedError
 
     DIFFERENCES: ClassVar = {
-        "test_a_relative_command_is_found_on_the_path": "an image with no program but the test tool has no printf",
+        **dict.fromkeys(
+            ("test_a_relative_command_is_found_on_the_path", "test_a_trusted_command_is_found_on_the_path"),
+            "an image with no program but the test tool has no printf",
+        ),
         "test_a_process_sees_nothing_of_our_environment": "a container is given HOSTNAME by its runtime",
     }
     SPOILING: ClassVar = {
@@ -43,3 +48,9 @@ class PodSuite(SandboxSuite, ReattachSuite):
         finally:
             if spoils:
                 shared.discard()
+
+    @pytest.mark.parametrize("command", (TOOL, "tool"))
+    async def test_a_trusted_program_of_the_image_runs(self, box: ClusterHarness, command: str) -> None:
+        ran = await harness.run(box.sandbox, harness.request(command, "echo", "ran", confinement=TRUSTED))
+
+        assert (ran.stdout, ran.result.code) == (b"ran\n", 0)

@@ -9,12 +9,14 @@ from typing import ClassVar
 import pytest
 
 from tests.contract import harness
+from tests.contract.confining import NO_NETWORK, ConfineSuite
 from tests.contract.harness import Harness
 from tests.contract.sandbox import SandboxSuite
 from tests.fakes.sandbox import Behaviour, FakeSandbox, Script
 from toolcall_operator.core.outcomes import Cause, ExecRequest
 
 _NO_PROCESSES = "the fake has no processes that could start others"
+_NO_KERNEL = "the fake has no kernel that could refuse its processes something"
 _NO_SUPERVISOR = "the fake has no supervisor"
 _TOO_LONG = 1_000_000
 
@@ -66,7 +68,7 @@ class Tool:
         return Script()
 
 
-class TestFakeSandbox(SandboxSuite):
+class TestFakeSandbox(SandboxSuite, ConfineSuite):
     DIFFERENCES: ClassVar = {
         **dict.fromkeys(
             (
@@ -80,6 +82,7 @@ class TestFakeSandbox(SandboxSuite):
             ),
             _NO_PROCESSES,
         ),
+        **dict.fromkeys((name for name in vars(ConfineSuite) if name.startswith("test_")), _NO_KERNEL),
         "test_no_file_of_the_sandbox_holds_a_variable": "the fake has no files",
         **dict.fromkeys(
             (
@@ -101,3 +104,9 @@ class TestFakeSandbox(SandboxSuite):
             "/workspace/text": lambda _: _exec_error("ENOEXEC"),
         }
         return Harness(FakeSandbox(behaviours), "tool", "/workspace")
+
+    async def test_what_a_call_is_confined_to_is_remembered(self, box: Harness) -> None:
+        await box.run("echo", "x", confinement=NO_NETWORK)
+
+        assert isinstance(box.sandbox, FakeSandbox)
+        assert [request.confinement for request in box.sandbox.started] == [NO_NETWORK]

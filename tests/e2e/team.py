@@ -1,4 +1,4 @@
-"""A team that uses the operator: one namespace, and in it classes, sessions and calls, made and looked at."""
+"""A team that uses the operator: one namespace, its classes, policies, sessions and calls, made and looked at."""
 
 from __future__ import annotations
 
@@ -29,6 +29,8 @@ from toolcall_operator.adapters.cluster.resources import (
     PODS,
     SESSIONS,
     TOOLCALLS,
+    TOOLKITS,
+    TOOLSPECS,
     Address,
     Resource,
 )
@@ -40,7 +42,8 @@ PATIENCE_SECONDS = 60.0
 NOT_FOUND = 404
 BUSYBOX = bundle.named("busybox")
 RESOURCES = {"cpu": "1", "memory": "128Mi", "ephemeralStorage": "256Mi", "cacheSize": "64Mi"}
-KINDS = {"toolcall": TOOLCALLS, "session": SESSIONS, "class": CLASSES, "pod": PODS, "policy": NETWORK_POLICIES}
+CLUSTER_WIDE = {"class": CLASSES, "toolkit": TOOLKITS, "toolspec": TOOLSPECS}
+KINDS = {"toolcall": TOOLCALLS, "session": SESSIONS, "pod": PODS, "policy": NETWORK_POLICIES, **CLUSTER_WIDE}
 
 
 class Refused(AssertionError):
@@ -63,13 +66,13 @@ def until(look: Callable[[], T], holds: Callable[[T], object] = bool, seconds: f
 
 @dataclass
 class Team:
-    """One namespace; names of classes, which are the whole cluster's, are made its own.
+    """One namespace; the names of what is the whole cluster's are made its own.
 
     It asks over one connection: a kubectl for every look would cost more than what is looked at.
     """
 
     kubectl: Kubectl
-    classes: list[str] = field(default_factory=list)
+    cluster_wide: list[Address] = field(default_factory=list)
 
     @property
     def namespace(self) -> str:
@@ -79,15 +82,23 @@ class Team:
     # Making -----------------------------------------------------------------------------------------------------------
     def a_class(self, name: str, image: str, *tools: Object, **spec: object) -> str:
         """Make a class, and return the name it has in the cluster."""
-        full = self.class_name(name)
+        address = self.address("class", name)
         made = {"image": image, "resources": RESOURCES, "tools": list(tools), **spec}
-        self.classes.append(full)
-        self.make(CLASSES, {"metadata": {"name": full}, "spec": made})
-        return full
+        self.cluster_wide.append(address)
+        self.make(CLASSES, {"metadata": {"name": address.name}, "spec": made})
+        return address.name
 
     def class_name(self, name: str) -> str:
-        """The name that a class of this team has in the cluster."""
+        """The name that a class of this team, or a toolkit or toolspec, has in the cluster."""
         return f"{self.namespace}-{name}"
+
+    def apply(self, *manifests: Object) -> None:
+        """Apply manifests with kubectl."""
+        kinds = {"SpiceboxClass": CLASSES, "SpiceboxToolkit": TOOLKITS, "SpiceboxToolspec": TOOLSPECS}
+        for each in manifests:
+            if each["kind"] in kinds:
+                self.cluster_wide.append(kinds[each["kind"]].named(each["metadata"]["name"]))
+        self.kubectl.apply(*manifests)
 
     def a_session(self, name: str, of: str, metadata: Mapping[str, object] | None = None, **spec: object) -> str:
         """Make a session of one of the team's classes."""
@@ -191,15 +202,15 @@ class Team:
 
     def address(self, kind: str, name: str) -> Address:
         """Where an object is; a class is named as the team names it."""
-        if kind == "class":
-            return CLASSES.named(self.class_name(name))
+        if kind in CLUSTER_WIDE:
+            return CLUSTER_WIDE[kind].named(self.class_name(name))
         return KINDS[kind].named(name, self.namespace)
 
     def clear(self) -> None:
-        """Delete the team's classes, which do not go with its namespace, and ask no more."""
-        for name in self.classes:
+        """Delete what of the team's does not go with its namespace, and ask no more."""
+        for address in self.cluster_wide:
             with suppress(Refused):
-                self.ask("DELETE", CLASSES.named(name))
+                self.ask("DELETE", address)
         self._connection.close()
 
     # Asking -----------------------------------------------------------------------------------------------------------

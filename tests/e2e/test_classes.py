@@ -56,7 +56,11 @@ INVALID: Mapping[str, tuple[Mapping[str, Any], str, str]] = {
         "NotSupported",
         "spec.network.allowedHosts",
     ),
-    "toolspecs, which nobody judges by yet": ({"toolspecs": [{"name": "a"}]}, "NotSupported", "spec.toolspecs"),
+    "toolspecs that there are none of": (
+        {"toolspecs": [{"name": "a"}]},
+        "ToolspecCoverageMissing",
+        "there is no SpiceboxToolspec a",
+    ),
 }
 VALID: Mapping[str, Mapping[str, Any]] = {
     "the least there can be": {},

@@ -21,7 +21,7 @@ EXAMPLES = ROOT / "examples" / "quickstart"
 HASH = "0" * 64
 
 
-def manifest(kind: str, name: str, **spec: object) -> dict[str, Any]:
+def manifest(kind: str, name: str, /, **spec: object) -> dict[str, Any]:
     """A manifest of ours."""
     return {"apiVersion": GROUP, "kind": kind, "metadata": {"name": name}, "spec": spec}
 

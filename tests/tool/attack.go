@@ -10,8 +10,11 @@ import (
 )
 
 // refusals are the answers of a measure that did its work. Anything else (no such process, nobody listening) is a broken attempt.
-// EXDEV is how Landlock refuses a rename or link between folders, EROFS how a read-only root does; the last two are of protocols that are not there.
-var refusals = []syscall.Errno{unix.EPERM, unix.EACCES, unix.ENOSYS, unix.EXDEV, unix.EROFS, unix.EPROTONOSUPPORT, unix.EOPNOTSUPP}
+// EXDEV is how Landlock refuses a rename or link between folders, EROFS how a read-only root does; the others are of a network, or a protocol, that a
+// call is to take for absent.
+var refusals = []syscall.Errno{
+	unix.EPERM, unix.EACCES, unix.ENOSYS, unix.EXDEV, unix.EROFS, unix.ENETUNREACH, unix.EPROTONOSUPPORT, unix.EOPNOTSUPP,
+}
 
 // attack wraps an attempt: nil means that it succeeded, with what it got in words.
 func attack(attempt func(args []string) (string, error)) func([]string) error {

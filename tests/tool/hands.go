@@ -15,6 +15,8 @@ import (
 func hands() []subcommand {
 	return []subcommand{
 		{"put MODE FILE", "writes stdin to FILE with the octal MODE, in a folder that it makes", put},
+		{"symlink TARGET LINK", "makes a symbolic link", func(args []string) error { return os.Symlink(args[0], args[1]) }},
+		{"copy-self FILE", "copies this program to FILE", copySelf},
 		{"show FILE", "prints FILE", show},
 		{"files-with TEXT …", "prints every file below the folders that holds TEXT, one a line", filesWith},
 		{"limit-files SOFT", "lets process 1 have SOFT open files, and prints how many it might have before", limitFiles},
@@ -37,6 +39,14 @@ func put(args []string) error {
 		return err
 	}
 	return os.Chmod(args[1], fs.FileMode(mode))
+}
+
+func copySelf(args []string) error {
+	program, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(args[0], program, 0o700)
 }
 
 func show(args []string) error {

@@ -1,7 +1,7 @@
 """Every flag that a toolkit of the examples describes is one to the real program, and takes as many arguments.
 
-The real program is asked by a flag that no program has, put behind the one in question. If it complains, it read that as
-a flag; if it does not, it read it as a value. kubectl and gh take long to start, and are judged by their help.
+The real program is asked by a flag that no program has, put behind the one in question. If it complains, it read that
+as a flag; if it does not, it read it as a value. kubectl and gh take long to start, and are judged by their help.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from toolcall_operator.local.manifests import unwritten
 PAGE = (Path(__file__).parents[2] / "docs" / "writing-a-toolspec.md").read_text()
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
-MANIFESTS = [
+MANIFESTS: list[Any] = [
     manifest for block in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL) for manifest, _ in yamlnodes.read(block)
 ]
 DECIDED = re.findall(r"^\| `(.+?)` \| ([\w.\[\]]+) \|$", PAGE, re.MULTILINE)

@@ -76,13 +76,15 @@ func newSandbox(t *testing.T, changes ...func(*Config)) sandbox {
 		opened = append(opened, openFolder(t, folder))
 	}
 	box := confine.DefaultBox([]string{dir}) // As serve does: TMPDIR may lie in a folder that every call may read.
-	box.Write = append(box.Write, s.workspace)
+	roots := confine.Roots(append(box.Write, s.workspace))
+	box.Write = confine.Paths(roots)
 	config := Config{
 		Launcher: theLauncher,
 		Base: Base{
 			Env:         map[string]string{"PATH": "/usr/bin:/bin", "HOME": s.workspace},
 			Path:        []string{"/usr/bin", "/bin"},
 			Box:         box,
+			Roots:       roots,
 			Inputs:      opened[1],
 			LandlockABI: confine.ABI(),
 		},

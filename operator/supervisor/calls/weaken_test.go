@@ -4,6 +4,7 @@ package calls
 
 import (
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,12 +14,18 @@ import (
 // weakened is a sandbox whose supervisor and shims leave one measure out.
 func weakened(t *testing.T, measure string, changes ...func(*Config)) sandbox {
 	t.Helper()
+	return newSandbox(t, append(changes, withLauncher(t, measure))...)
+}
+
+// withLauncher has shims leave a measure out, and this process, too.
+func withLauncher(t *testing.T, measure string) func(*Config) {
+	t.Helper()
 	t.Setenv("TOOLCALL_WITHOUT", measure)
 	l, err := NewLauncher(theReaper, os.Environ(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newSandbox(t, append(changes, func(c *Config) { c.Launcher = l })...)
+	return func(c *Config) { c.Launcher = l }
 }
 
 func TestWithoutNamelessSpoolsOutputLiesInAFolderUnderAName(t *testing.T) {
@@ -69,4 +76,31 @@ func TestWithoutTheScopeAToolStopsItsShimAndIsEndedAllTheSame(t *testing.T) {
 	pids := s.output(c, 1)
 	s.expect(s.end(c), "Lost")
 	s.expectAllDead(pids)
+}
+
+func TestWithoutItsCheckAPlantedProgramRunsAlsoWhereItMustBeTrusted(t *testing.T) {
+	folder, change := image(t)
+	s := planted(t, change, withLauncher(t, "trusted-program"))
+	for _, word := range untrusted {
+		_, exit := s.run(trusted(inPlace(word, s.workspace, folder)))
+		s.expect(exit, "Exited code 0")
+	}
+}
+
+func TestWithoutTheFilterACallWithoutNetworkConnects(t *testing.T) {
+	s := weakened(t, "seccomp")
+	r := request("bash", "-c", "echo > /dev/tcp/127.0.0.1/9")
+	r.Env, r.Confine.NoNetwork = map[string]string{"LC_ALL": "C"}, true
+	c, _ := s.run(r)
+	if got := s.text(c, wire.Stderr); !strings.Contains(got, "Connection refused") {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestWithoutLandlockOnFilesACallWritesBesideItsPaths(t *testing.T) {
+	s := weakened(t, "landlock-files")
+	r := sh("echo 1 > " + s.workspace + "/beside")
+	r.Confine.BindsWrites = true
+	_, exit := s.run(r)
+	s.expect(exit, "Exited code 0")
 }

@@ -14,7 +14,8 @@ from toolcall_operator.core import entropy, envnames, execenv, readiness, suppor
 from toolcall_operator.core import target as targets
 from toolcall_operator.core.outcomes import ExecRequest, Refused, Wait
 from toolcall_operator.core.policy import judging
-from toolcall_operator.core.policy.candidates import Allowed
+from toolcall_operator.core.policy.candidates import Allowed, Decision
+from toolcall_operator.core.policy.probing import Probe, Versions
 from toolcall_operator.core.readiness import Objection
 from toolcall_operator.core.reasons import Reason
 from toolcall_operator.core.target import Target
@@ -47,10 +48,32 @@ class Plan:
     high_entropy: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Unprobed:
+    """A call that cannot be decided on before a program of its sandbox was asked for its version, by `probe`.
+
+    `otherwise` is the decision if nobody asks. `world` is what was decided on.
+    """
+
+    session: SpiceboxSession
+    session_class: SpiceboxClass
+    probe: Probe
+    world: World
+    otherwise: Plan | Refused | Wait
+
+
 def plan(call: ToolCall, world: World, now: datetime | None = None) -> Plan | Refused | Wait:
+    """What is decided where no program can be asked for its version; see `considered`."""
+    found = considered(call, world, now)
+    return found.otherwise if isinstance(found, Unprobed) else found
+
+
+def considered(
+    call: ToolCall, world: World, now: datetime | None = None, versions: Versions = judging.NO_VERSIONS
+) -> Plan | Refused | Wait | Unprobed:
     """The plan of a call that passes every check and is allowed by its toolspecs, or the first objection.
 
-    Rules of toolspecs may ask for the time, `now`.
+    Rules of toolspecs may ask for the time, `now`, and for the version of the program, one of `versions`.
 
     Raises:
         LookupError: there are no checks, or they let a call pass whose session, class or tool is not there.
@@ -64,10 +87,17 @@ def plan(call: ToolCall, world: World, now: datetime | None = None) -> Plan | Re
         raise LookupError("no check objected to a call whose session, class or tool is not there")
     if not judging.is_judged(found):
         return _planned(call, found, world, None)
-    decision = judging.decided(call, found, world.toolspecs or (), now)
-    if not isinstance(decision, Allowed):
-        return judging.objection(decision)
-    return _planned(call, found, world, judging.accepted(decision))
+    decision = judging.decided(call, found, world.toolspecs or (), now, versions)
+    if probe := judging.unasked(decision):
+        return Unprobed(found.session, found.session_class, probe, world, _meant(decision, call, found, world))
+    return _meant(decision, call, found, world)
+
+
+def _meant(decision: Decision, call: ToolCall, found: Target, world: World) -> Plan | Refused | Wait:
+    """What the decision of the toolspecs means for the call."""
+    if isinstance(decision, Allowed):
+        return _planned(call, found, world, judging.accepted(decision))
+    return judging.objection(decision)
 
 
 def resumed(call: ToolCall, world: World) -> Plan | None:
@@ -85,12 +115,15 @@ def resumed(call: ToolCall, world: World) -> Plan | None:
 
 
 def objections(call: ToolCall, world: World) -> Iterator[Objection]:
-    """Everything that speaks against a call, in the order of the checks; the toolspecs are asked last, and once."""
+    """Everything that speaks against a call, in the order of the checks; the toolspecs are asked last, and once.
+
+    That the version of a program is not known does not: it is asked for it before the call runs.
+    """
     yield from _objections(call, world)
     found = targets.found(call, world)
     if found and judging.is_judged(found):
         decision = judging.decided(call, found, world.toolspecs or ())
-        if not isinstance(decision, Allowed):
+        if not isinstance(decision, Allowed) and not judging.unasked(decision):
             yield judging.objection(decision)
 
 

@@ -13,9 +13,10 @@ from typing import Any
 from toolcall_operator.core import status, validation
 from toolcall_operator.core.outcomes import Lost, Refused, Wait
 from toolcall_operator.core.reasons import Reason, Waiting
-from toolcall_operator.core.validation import Plan
+from toolcall_operator.core.validation import Plan, Unprobed
 from toolcall_operator.errors import ProtocolBroken, Rejected, SandboxLost, Unavailable
 from toolcall_operator.ports import Ports, Sandbox
+from toolcall_operator.reconcile import probing
 from toolcall_operator.reconcile.faults import fault, retried
 from toolcall_operator.reconcile.record import Record, Stop
 
@@ -84,9 +85,10 @@ async def reach(record: Record, ports: Ports, held: AsyncExitStack) -> Ready | L
     return ready
 
 
-async def decide(record: Record, ports: Ports) -> Plan | Refused:
+async def decide(record: Record, ports: Ports) -> Plan | Refused | Unprobed:
     """The decision, once nothing is waited for any more; a long wait shows on the call, as it changes.
 
+    One that depends on the version of a program is made later, in the sandbox.
     What is absent from memory is asked for anew before a call is refused for it.
     """
     time = asyncio.get_running_loop().time
@@ -111,11 +113,11 @@ async def decide(record: Record, ports: Ports) -> Plan | Refused:
     return found
 
 
-async def judged(record: Record, ports: Ports, *, live: bool = False) -> Plan | Refused | Wait:
+async def judged(record: Record, ports: Ports, *, live: bool = False) -> Plan | Refused | Wait | Unprobed:
     """What the checks say now."""
 
-    async def look() -> Plan | Refused | Wait:
-        return validation.plan(record.call, await ports.cluster.observe(record.call, live=live), ports.now())
+    async def look() -> Plan | Refused | Wait | Unprobed:
+        return validation.considered(record.call, await ports.cluster.observe(record.call, live=live), ports.now())
 
     return await retried(look, record, ports)
 
@@ -127,7 +129,7 @@ async def change(record: Record, ports: Ports, until: float) -> None:
             await ports.cluster.changed(record.call)
 
 
-async def turn(record: Record, plan: Plan, ports: Ports, held: AsyncExitStack) -> None:
+async def turn(record: Record, plan: Plan | Unprobed, ports: Ports, held: AsyncExitStack) -> None:
     """Wait until the session's and the operator's limits let this call run; a long wait shows on the call."""
     turns = ports.slots.of(plan.session, plan.session_class, claimed=False)
     waiting = asyncio.ensure_future(held.enter_async_context(turns))
@@ -147,25 +149,54 @@ async def show(record: Record, what: Waiting, message: str, ports: Ports) -> Non
         await record.write(status.waiting(record.call, what, message, ports.now()))
 
 
-async def enter(plan: Plan, record: Record, ports: Ports, held: AsyncExitStack) -> Ready | Refused:
+async def enter(plan: Plan | Unprobed, record: Record, ports: Ports, held: AsyncExitStack) -> Ready | Refused:
     """The sandbox the call runs in, kept open as long as `held`; where the world has moved on, it is decided anew.
 
     Raises:
         Unavailable: there is no sandbox now.
     """
-    world = await ports.cluster.observe(record.call)
-    found: Plan | Refused | Wait = plan if world is plan.world else validation.plan(record.call, world, ports.now())
-    if isinstance(found, Wait):  # nothing is refused for what memory lacks
-        found = validation.plan(record.call, await ports.cluster.observe(record.call, live=True), ports.now())
-    if isinstance(found, Wait):
-        raise StillWaiting(found.refusal)
+    found = await entered(plan, record, ports, held)
+    while isinstance(found, Unprobed):
+        found = await entered(found, record, ports, held)
+    return found
+
+
+async def entered(
+    plan: Plan | Unprobed, record: Record, ports: Ports, held: AsyncExitStack
+) -> Ready | Refused | Unprobed:
+    """As `enter`, once: still `Unprobed` if a program of the sandbox was asked for its version meanwhile."""
+    found = await renewed(plan, record, ports)
     if isinstance(found, Refused):
         return found
-    try:
-        sandbox = await held.enter_async_context(ports.sandboxes.open(found.session, found.session_class))
-    except SandboxLost as lost:  # nothing of this call was in it: another sandbox will do
-        raise Unavailable(str(lost)) from lost
-    return Ready(found, sandbox)
+    async with AsyncExitStack() as opened:
+        try:
+            sandbox = await opened.enter_async_context(ports.sandboxes.open(found.session, found.session_class))
+            decided = await probing.verified(found, record.call, sandbox, ports)
+        except SandboxLost as lost:  # nothing of this call was in it: another sandbox will do
+            raise Unavailable(str(lost)) from lost
+        if isinstance(decided, Wait):
+            raise StillWaiting(decided.refusal)
+        if isinstance(decided, Plan):
+            await held.enter_async_context(opened.pop_all())
+            return Ready(decided, sandbox)
+    return decided
+
+
+async def renewed(plan: Plan | Unprobed, record: Record, ports: Ports) -> Plan | Refused | Unprobed:
+    """The decision in the world as it is now.
+
+    Raises:
+        Unavailable: it could not be observed, or has to be waited for again.
+    """
+    world = await ports.cluster.observe(record.call)
+    if world is plan.world:
+        return plan
+    found = validation.considered(record.call, world, ports.now())
+    if isinstance(found, Wait):  # nothing is refused for what memory lacks
+        found = validation.considered(record.call, await ports.cluster.observe(record.call, live=True), ports.now())
+    if isinstance(found, Wait):
+        raise StillWaiting(found.refusal)
+    return found
 
 
 async def unless_stopped(preparing: Coroutine[Any, Any, Ready | Refused | Lost], stop: Stop) -> Ready | Refused | Lost:

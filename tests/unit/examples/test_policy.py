@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pytest
 
@@ -12,7 +12,7 @@ from toolcall_operator.core.policy.decision import Judgement
 
 EXPECT = "toolcall.agentprimitives.authzed.com/expect"
 
-RULES = {
+RULES: Mapping[str, set[str | None]] = {
     "allowed": {None},
     "dots": {"allow.filesystem.pathsUnder"},
     "git-config": {"parse"},
@@ -32,7 +32,7 @@ def test_the_class_names_every_toolspec_of_the_examples_and_they_cover_its_tools
 
     assert {each.name for each in spicebox_class.spec.toolspecs} == {*library.toolspec_objects()}
     assert {tool.name for tool in spicebox_class.spec.tools} == {*library.toolkit_objects()}
-    assert session.spec.spicebox_class == spicebox_class.metadata.name
+    assert session.spec.class_ == spicebox_class.metadata.name
 
 
 def test_every_call_is_tried() -> None:
@@ -48,10 +48,12 @@ def test_a_call_is_refused_by_the_rules_that_are_meant(name: str) -> None:
 
 @pytest.mark.parametrize("name", RULES)
 def test_a_call_ends_as_it_says(name: str) -> None:
-    allowed = any(judgement.denial is None for judgement in _judgements(name))
-
     annotations = library.policy()[2][name].metadata.annotations or {}
-    assert annotations[EXPECT] == ("ProcessExited" if allowed else "ToolspecDenied")
+
+    allowed, forbidden = RULES[name] == {None}, RULES[name] == {"env"}
+    assert annotations[EXPECT] == (
+        "ProcessExited" if allowed else "EnvNameForbidden" if forbidden else "ToolspecDenied"
+    )
 
 
 @pytest.mark.parametrize("name", RULES)

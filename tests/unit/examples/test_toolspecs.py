@@ -73,6 +73,8 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
         "pr view 12 --repo acme/site",
         "pr list -R Acme/Site --json number,title -L 50",
         "run view 5 --log-failed -R acme/site",
+        "issue list -R acme/site --label bug --author ada --search 'is:open crash in:title'",
+        "release view v1.2 -R acme/site",
         "repo view acme/site",
         "version",
     ),
@@ -176,6 +178,10 @@ REFUSED: Mapping[str, Mapping[str, str]] = {
         "repo view": "constraints[0]",
         "repo view https://evil.example/acme/site": "constraints[0]",
         "pr view 12 --repo https://github.com/acme/site": "constraints[1]",
+        "pr list --repo acme/site --search 'repo:other/site'": "constraints[2]",
+        "pr list --repo acme/site --search 'crash ORG:other'": "constraints[2]",
+        'issue list --repo acme/site --author \'"a" repo:other/site "b"\'': "constraints[3]",
+        "release view ../../../../other/site/releases/tags/v1 --repo acme/site": "constraints[3]",
         "pr merge 12 --repo acme/site": "allowSubcommands",
         "pr create --repo acme/site --title a --body b": "allowSubcommands",
     },
@@ -215,7 +221,7 @@ def test_standard_input_is_data_to_jq_and_a_program_to_python3() -> None:
 
 
 def test_a_curl_without_q_in_front_is_refused() -> None:
-    """Unless it is the very first argument, curl reads .curlrc: the class puts it there, and the toolspec demands it."""
+    """Unless it comes first of all, curl reads .curlrc: the class puts it there, and the toolspec demands it."""
     first, *_ = library.judged("curl-listed-hosts", "https://api.example.com/").invocation.argv
 
     assert first == "-q"

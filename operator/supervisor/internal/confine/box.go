@@ -24,8 +24,8 @@ type Box struct {
 // Paths that do not exist are left out. The thread must be locked to its goroutine, and ends with it. Without Landlock the rest is done, unless writes
 // are bound: nothing would bind them.
 func (b Box) Enter() error {
-	if b.BindsWrites && ABI() < abiTruncate { // Below, a file that may not be written can be emptied, and links between folders are all or none.
-		return fmt.Errorf("bind writes with Landlock ABI %d: %w", ABI(), unix.EOPNOTSUPP)
+	if err := b.enforceable(ABI()); err != nil {
+		return err
 	}
 	rules, err := b.rules()
 	if err != nil {
@@ -42,6 +42,14 @@ func (b Box) Enter() error {
 		return err
 	}
 	return installFilter(b.table())
+}
+
+// enforceable is an error where this Landlock cannot bind the writes of a box that binds them: below ABI 3 whoever may not write a file can still empty it.
+func (b Box) enforceable(abi int) error {
+	if b.BindsWrites && abi < abiTruncate {
+		return fmt.Errorf("bind writes with Landlock ABI %d: %w", abi, unix.EOPNOTSUPP)
+	}
+	return nil
 }
 
 func (b Box) rules() (ruleset, error) {

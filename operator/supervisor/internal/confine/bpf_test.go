@@ -66,11 +66,11 @@ func interpret(t *testing.T, program []unix.SockFilter, c call) uint32 {
 
 const (
 	allowed = uint32(unix.SECCOMP_RET_ALLOW)
-	eacces  = uint32(unix.SECCOMP_RET_ERRNO) | uint32(unix.EACCES)
 	eperm   = uint32(unix.SECCOMP_RET_ERRNO) | uint32(unix.EPERM)
 	enosys  = uint32(unix.SECCOMP_RET_ERRNO) | uint32(unix.ENOSYS)
 
 	noProtocol   = uint32(unix.SECCOMP_RET_ERRNO) | uint32(unix.EPROTONOSUPPORT)
+	unreachable  = uint32(unix.SECCOMP_RET_ERRNO) | uint32(unix.ENETUNREACH)
 	notSupported = uint32(unix.SECCOMP_RET_ERRNO) | uint32(unix.EOPNOTSUPP)
 )
 
@@ -196,15 +196,15 @@ func TestSocketsAreThoseThatTheBoxLeaves(t *testing.T) {
 		{unix.AF_INET6, Box{RefuseUnixSockets: true}, allowed, allowed},
 		{unix.AF_UNIX, Box{NoNetwork: true}, allowed, allowed},
 		{hidden | unix.AF_UNIX, Box{NoNetwork: true}, allowed, allowed},
-		{unix.AF_INET, Box{NoNetwork: true}, eacces, eacces},
-		{unix.AF_INET6, Box{NoNetwork: true}, eacces, eacces},
-		{unix.AF_NETLINK, Box{NoNetwork: true}, eacces, eacces},
-		{unix.AF_PACKET, Box{NoNetwork: true}, eacces, eacces},
-		{unix.AF_VSOCK, Box{NoNetwork: true}, eacces, eacces},
-		{unix.AF_TIPC, Box{NoNetwork: true}, eacces, eacces},
-		{unix.AF_UNSPEC, Box{NoNetwork: true}, eacces, eacces},
+		{unix.AF_INET, Box{NoNetwork: true}, unreachable, unreachable},
+		{unix.AF_INET6, Box{NoNetwork: true}, unreachable, unreachable},
+		{unix.AF_NETLINK, Box{NoNetwork: true}, unreachable, unreachable},
+		{unix.AF_PACKET, Box{NoNetwork: true}, unreachable, unreachable},
+		{unix.AF_VSOCK, Box{NoNetwork: true}, unreachable, unreachable},
+		{unix.AF_TIPC, Box{NoNetwork: true}, unreachable, unreachable},
+		{unix.AF_UNSPEC, Box{NoNetwork: true}, unreachable, unreachable},
 		{unix.AF_UNIX, Box{NoNetwork: true, RefuseUnixSockets: true}, eperm, allowed},
-		{unix.AF_INET, Box{NoNetwork: true, RefuseUnixSockets: true}, eacces, eacces},
+		{unix.AF_INET, Box{NoNetwork: true, RefuseUnixSockets: true}, unreachable, unreachable},
 	} {
 		for arch, numbers := range map[string]struct{ socket, pair uint32 }{"amd64": {41, 53}, "arm64": {198, 199}} {
 			m := machines[arch]

@@ -98,11 +98,11 @@ var plainTCP = []rule{
 	{"setsockopt", 54, 208, unix.EOPNOTSUPP, []argument{{1, equalsWith, unix.IPPROTO_TCP}, {2, equals, unix.TCP_FASTOPEN_CONNECT}}},
 }
 
-// noNetwork leaves a call Unix sockets and nothing else, not even a look at addresses and routes (AF_NETLINK), without which getaddrinfo does. EACCES is
-// what a program is told that lacks the right: it says "Permission denied", where after EAFNOSUPPORT many would try the other family and blame that.
+// noNetwork leaves a call Unix sockets and nothing else, not even a look at addresses and routes (AF_NETLINK), without which getaddrinfo does. The
+// error says what is the matter, and ends the matter: told EACCES, wget retries for minutes.
 var noNetwork = []rule{
-	{"socket", 41, 198, unix.EACCES, []argument{{0, differs, unix.AF_UNIX}}},
-	{"socketpair", 53, 199, unix.EACCES, []argument{{0, differs, unix.AF_UNIX}}},
+	{"socket", 41, 198, unix.ENETUNREACH, []argument{{0, differs, unix.AF_UNIX}}},
+	{"socketpair", 53, 199, unix.ENETUNREACH, []argument{{0, differs, unix.AF_UNIX}}},
 }
 
 // unixSockets is added where calls share the machine with its user: X11, D-Bus, agents and container engines listen on named sockets, which

@@ -1,10 +1,13 @@
 package confine
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestRootsAreTheOutermostAndLeadNowhereElse(t *testing.T) {
@@ -66,6 +69,18 @@ func TestABoxIsBoundToWhatLiesBelowBothARootAndAPath(t *testing.T) {
 		}
 		if len(unbound.Read) != 1 || unbound.BindsWrites {
 			t.Errorf("%v: the unbound box has changed: %+v", row.paths, unbound)
+		}
+	}
+}
+
+func TestWritesAreBoundOnlyWhereTheKernelCanKeepThemSo(t *testing.T) {
+	for abi, works := range map[int]bool{0: false, 1: false, 2: false, 3: true, 7: true} {
+		if err := (Box{}).enforceable(abi); err != nil {
+			t.Errorf("ABI %d: a box that binds nothing is refused: %v", abi, err)
+		}
+		err := Box{}.Bind(nil, nil).enforceable(abi)
+		if works != (err == nil) || !works && !errors.Is(err, unix.EOPNOTSUPP) {
+			t.Errorf("ABI %d: %v", abi, err)
 		}
 	}
 }

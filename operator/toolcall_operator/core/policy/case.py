@@ -24,7 +24,8 @@ class Invocation:
 
     `program` is the first word of the tool's command and `argv` everything behind it that the process gets. `env` is
     its environment as far as the operator knows it, `given` the names in it that the call or its session set, and
-    `class_env` those that the class lets them set. `binary_version` is the program's version if somebody found it out.
+    `class_env` those that the class lets them set. `binary_version` is the program's version if somebody found it out,
+    and `version_trouble` why nobody could who tried.
     """
 
     program: str
@@ -35,6 +36,7 @@ class Invocation:
     config: Mapping[str, Any] = field(repr=False)
     has_stdin: bool
     binary_version: str | None = None
+    version_trouble: str = ""
     class_env: frozenset[str] = frozenset()
     now: datetime | None = None
 

@@ -11,6 +11,8 @@ from toolcall_operator.core.policy.cel import versions
 
 _SHOWN = 8
 
+BINARY_VERSION = "binaryVersion"
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:
@@ -49,10 +51,16 @@ def _judges_version(case: Case) -> bool:
 def _binary_version(case: Case) -> str | None:
     version, wanted = case.invocation.binary_version, case.toolspec.toolkit.spec.target.version_range
     if version is None:
-        return "the version of the program must have been verified, and nobody has done so"
+        return f"the version of the program must have been verified, {_why_unknown(case)}"
     if wanted is None or versions.satisfies(version, wanted):
         return None
     return f"version {case.quoted(version)} of the program is not in the range {quoting.quoted(wanted)} of its toolkit"
+
+
+def _why_unknown(case: Case) -> str:
+    if case.toolspec.toolkit.spec.target.version_probe is None:
+        return "and its toolkit has no target.versionProbe to ask it by"
+    return case.invocation.version_trouble or "and it is asked only in its sandbox, when a call is about to run"
 
 
 def _env(case: Case) -> str | None:
@@ -90,7 +98,7 @@ def _flags(case: Case) -> str | None:
 
 GATES: tuple[Rule, ...] = (
     Rule("revision", always, _revision),
-    Rule("binaryVersion", _judges_version, _binary_version),
+    Rule(BINARY_VERSION, _judges_version, _binary_version),
     Rule("env", always, _env),
     Rule("allow.stdin", always, _stdin),
     Rule("allowSubcommands", always, _subcommand),

@@ -12,10 +12,11 @@ from toolcall_operator.api.toolcallstatus import Confinement as StatusConfinemen
 from toolcall_operator.api.toolcallstatus import FailedRule, ToolspecFailure
 from toolcall_operator.core import execenv
 from toolcall_operator.core.outcomes import Confinement, Refused, Wait
-from toolcall_operator.core.policy import candidates, decision
+from toolcall_operator.core.policy import candidates, decision, probing
 from toolcall_operator.core.policy import confinement as confining
 from toolcall_operator.core.policy.candidates import Allowed, Candidate, Decision, Denied, Failure, Waiting
 from toolcall_operator.core.policy.decision import Invocation
+from toolcall_operator.core.policy.probing import Probe, Version, Versions
 from toolcall_operator.core.policy.toolspecs import Toolspec
 from toolcall_operator.core.reasons import Reason
 from toolcall_operator.core.reasons import Waiting as WaitingFor
@@ -27,7 +28,11 @@ PATIENCE = timedelta(seconds=30)
 FAILURES_TOLD = 64
 """As many as the status of a call has room for."""
 
+NO_VERSIONS: Versions = {}
+"""Nobody was asked."""
+
 _WORKSPACE = "/workspace"
+_UNKNOWN = Version(None)
 _NOTHING = StatusConfinement(network="None", writable=())
 """How a call runs whose status does not tell how it was to be confined."""
 
@@ -46,20 +51,32 @@ def is_judged(target: Target) -> bool:
     return bool(target.session_class.spec.toolspecs) and target.tool.command is not None
 
 
-def decided(call: ToolCall, target: Target, toolspecs: Sequence[Candidate], now: datetime | None = None) -> Decision:
+def decided(
+    call: ToolCall,
+    target: Target,
+    toolspecs: Sequence[Candidate],
+    now: datetime | None = None,
+    versions: Versions = NO_VERSIONS,
+) -> Decision:
     """The decision on a call that has to be judged; `toolspecs` are those of its session, in their order.
 
     One of which it is not known of what tool it speaks may speak of this one. Without `now`, a rule that asks for the
-    time has no value, and denies.
+    time has no value, and denies; so does one that requires a version which is not among `versions`.
     """
     speaking = [each for each in toolspecs if each.tool in {call.spec.tool, ""}]
-    return candidates.decide(call.spec.tool, speaking, lambda toolspec: invocation(call, target, toolspec, now))
+    return candidates.decide(
+        call.spec.tool, speaking, lambda toolspec: invocation(call, target, toolspec, now, versions)
+    )
 
 
-def invocation(call: ToolCall, target: Target, toolspec: Toolspec, now: datetime | None) -> Invocation:
+def invocation(
+    call: ToolCall, target: Target, toolspec: Toolspec, now: datetime | None, versions: Versions = NO_VERSIONS
+) -> Invocation:
     """What there is to judge: the call as its process would see it, with the defaults of the toolspec's toolkit."""
     program, *argv = target.argv(call)
     env, session = call.spec.env, target.session.spec
+    probe = probing.of(toolspec, program)
+    version = versions.get(probe, _UNKNOWN) if probe else _UNKNOWN
     given = execenv.assemble(env, session.default_env, toolspec.toolkit.spec.env_defaults, target.class_env)
     return Invocation(
         program=program,
@@ -69,9 +86,22 @@ def invocation(call: ToolCall, target: Target, toolspec: Toolspec, now: datetime
         cwd=_WORKSPACE,
         config=session.tool_config or {},
         has_stdin=bool(call.spec.stdin),
+        binary_version=version.text,
+        version_trouble=version.why,
         class_env=frozenset(target.session_class.spec.allowed_env_names),
         now=now,
     )
+
+
+def unasked(found: Decision) -> Probe | None:
+    """The program that has to be asked for its version before the decision stands; None if it stands."""
+    match found:
+        case Allowed():
+            return probing.missing(found.before)
+        case Denied():
+            return probing.missing(found.judgements)
+        case Waiting():  # an answer may spare the wait
+            return probing.missing(found.refusal.judgements)
 
 
 def objection(found: Denied | Waiting) -> Refused | Wait:

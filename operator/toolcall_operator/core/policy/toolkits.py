@@ -10,7 +10,7 @@ from toolcall_operator import errors
 from toolcall_operator.api.parsing import Problem
 from toolcall_operator.api.spiceboxtoolkit import AllowedEnv, SpiceboxToolkit, SpiceboxToolkitSpec
 from toolcall_operator.core import envnames
-from toolcall_operator.core.policy import argumentchecks, permissionchecks, subcommandchecks
+from toolcall_operator.core.policy import argumentchecks, extraction, permissionchecks, subcommandchecks
 from toolcall_operator.core.policy.cel import versions
 from toolcall_operator.core.policy.grammar import Grammar
 from toolcall_operator.core.policy.reasons import Objection, PolicyReason
@@ -73,6 +73,12 @@ def version_is_told(spec: SpiceboxToolkitSpec) -> Iterator[Problem]:
         yield Problem("spec.target.versionRange", "is no range of versions such as >=2.30.0 <3.0.0")
 
 
+def version_can_be_found(spec: SpiceboxToolkitSpec) -> Iterator[Problem]:
+    """Where the program is asked for its version, the answer can be read."""
+    if spec.target.version_probe:
+        yield from extraction.problems(spec.target.version_probe)
+
+
 def parser_is_a_description(spec: SpiceboxToolkitSpec) -> Iterator[Problem]:
     """The command line is read by what the toolkit says, and by nothing else."""
     if spec.parser.kind == "builtin":
@@ -125,6 +131,7 @@ def permission_names_what_is_there(spec: SpiceboxToolkitSpec) -> Iterator[Proble
 
 CHECKS: tuple[Callable[[SpiceboxToolkitSpec], Iterator[Problem]], ...] = (
     version_is_told,
+    version_can_be_found,
     parser_is_a_description,
     env_can_be_given,
     env_defaults_hold_no_secret,

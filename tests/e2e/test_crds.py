@@ -247,7 +247,7 @@ def test_an_empty_allow_list_is_kept_as_one(kubectl: Kubectl) -> None:
     kept = kubectl.get("spiceboxtoolspec", "toolspec")["spec"]["allow"]
     kubectl("delete", "spiceboxtoolspec", "toolspec")
 
-    assert kept == {"network": {"destinations": []}}
+    assert kept["network"] == {"destinations": []}
 
 
 def test_columns_and_wait_show_how_a_call_ended(call: Kubectl) -> None:

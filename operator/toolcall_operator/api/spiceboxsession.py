@@ -144,6 +144,9 @@ class SpiceboxSessionStatus(Observed):
     resolved_class: SpiceboxClassSpec | None = Field(
         default=None, description="The class as it was when the sandbox was made; later changes do not reach it."
     )
+    resolved_tool_config: FreeForm | None = Field(
+        default=None, description="spec.toolConfig as it was then; rules of toolspecs go by it."
+    )
     resolved_agent: Name | None = Field(default=None, description="The AgentIdentity its calls use.")
     pod_name: Name | None = Field(default=None, description="The sandbox's pod.")
     sandbox: SessionSandbox | None = Field(default=None, description="The sandbox that was made.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
@@ -22,6 +22,17 @@ class Target(NamedTuple):
     def argv(self, call: ToolCall) -> tuple[str, ...]:
         """The whole command line that the process gets: the tool's own words first, then the call's."""
         return (*(self.tool.command or ()), *self.tool.default_args, *call.spec.args)
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """The values for rules: as they were when the session's sandbox was made, where it was made already.
+
+        That the spec's cannot change then is not enough: to the API server, a key by another name is no change.
+        """
+        status = self.session.status
+        bound = status is not None and status.resolved_class is not None
+        found = status.resolved_tool_config if status and bound else self.session.spec.tool_config
+        return found or {}
 
     @property
     def class_env(self) -> Mapping[str, str]:

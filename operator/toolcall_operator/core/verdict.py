@@ -15,10 +15,23 @@ _SIGNAL_BASE = 128
 _SIGNALS = {known.value: f" ({known.name})" for known in signal.Signals}
 
 _NOT_EXECUTED = {
-    "ENOENT": (Reason.COMMAND_NOT_FOUND, 127, "no such command: {} (it, or the interpreter it names, is not there)"),
-    "EACCES": (Reason.NOT_EXECUTABLE, 126, "may not be executed: {}"),
-    "ENOEXEC": (Reason.NOT_EXECUTABLE, 126, "is not a program: {}"),
-    "E2BIG": (Reason.ARGUMENTS_TOO_LONG, None, "arguments and environment together are longer than {} can be given"),
+    ("Exec", "ENOENT"): (
+        Reason.COMMAND_NOT_FOUND,
+        127,
+        "no such command: {} (it, or the interpreter it names, is not there)",
+    ),
+    ("Exec", "EACCES"): (Reason.NOT_EXECUTABLE, 126, "may not be executed: {}"),
+    ("Exec", "ENOEXEC"): (Reason.NOT_EXECUTABLE, 126, "is not a program: {}"),
+    ("Resolve", "EACCES"): (
+        Reason.NOT_EXECUTABLE,
+        126,
+        "lies where tools may write; toolspecs trust no such program: {}",
+    ),
+    ("Exec", "E2BIG"): (
+        Reason.ARGUMENTS_TOO_LONG,
+        None,
+        "arguments and environment together are longer than {} can be given",
+    ),
 }
 
 
@@ -87,8 +100,8 @@ def _signaled(number: int | None) -> Verdict:
 
 
 def _not_started(result: ExecResult, command: str) -> Verdict:
-    if result.step == "Exec" and result.error in _NOT_EXECUTED:
-        reason, code, words = _NOT_EXECUTED[result.error]
+    if found := _NOT_EXECUTED.get((result.step, result.error)):
+        reason, code, words = found
         return Verdict(reason, words.format(command or "the tool's command"), code)
     return Verdict(Reason.START_FAILED, f"could not be started: {result.step or 'Start'} failed with {result.error}")
 

@@ -23,7 +23,7 @@ class World:
     `on_demand`: a sandbox is made when a call needs it, and what is absent will not come. Otherwise sandboxes are made
     by somebody else, whose word on the session's status is waited for, and `session_class` is the class as it was
     frozen there. `patience` is how long a call waits for a sandbox to start. `toolspecs` are those of the session that
-    exist, in the order in which they are asked; None if its class declares none, and calls are not judged.
+    exist, in the order in which they are asked; None if neither it nor its class names any: nobody judges calls then.
 
     Raises:
         ValueError: `lacking` names something that is no matter of a place, and would silently lack nothing.

@@ -37,8 +37,8 @@ class Policies:
             self.library.put_unread_toolspec(key.name, unread)
 
     def panel(self, session: SpiceboxSession, session_class: SpiceboxClass) -> tuple[Candidate, ...] | None:
-        """Those that judge the calls of a session; None if its class declares none, and calls are not judged."""
-        if not session_class.spec.toolspecs:
+        """Those that judge the calls of a session; None if neither it nor its class names any: nobody judges then."""
+        if not session_class.spec.toolspecs and session.spec.toolspecs is None:
             return None
         names = coverage.effective(session.spec, session_class.spec)
         if isinstance(names, NotInClass):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from tests.unit.core import examples, policies
+from toolcall_operator.api.spiceboxsession import SpiceboxSessionStatus
 from toolcall_operator.api.toolcallstatus import Dispatch
 from toolcall_operator.core import status, validation
 from toolcall_operator.core.outcomes import Confinement, Refused, Wait
@@ -145,6 +147,24 @@ def test_a_constraint_sees_the_values_of_the_session() -> None:
 
     assert planned(policies.world(only, session=session), args=["hello"]).accepted_by == "say"
     assert refused(policies.world(only, session=session), args=["bye"]).reason is Reason.TOOLSPEC_DENIED
+
+
+def test_a_bound_session_is_judged_by_the_values_it_had_then() -> None:
+    only = policies.toolspec(constraints=[{"cel": "config.allowed"}])
+    world = policies.world(only, session={"toolConfig": {"allowed": True}})
+    assert world.session
+    assert world.session_class
+    then = SpiceboxSessionStatus(resolved_class=world.session_class.spec, resolved_tool_config={"allowed": False})
+
+    bound = replace(world, session=world.session.model_copy(update={"status": then}))
+
+    assert refused(bound).reason is Reason.TOOLSPEC_DENIED
+
+
+def test_a_session_narrowed_to_nothing_allows_nothing_in_a_class_that_judges_nothing_either() -> None:
+    world = World(examples.session(toolspecs=[]), examples.session_class(), toolspecs=None)
+
+    assert refused(world).reason is Reason.TOOLSPEC_DENIED
 
 
 def test_a_constraint_over_values_that_the_session_lacks_denies_and_says_so() -> None:

@@ -38,6 +38,10 @@ TABLE = (
         Verdict(Reason.COMMAND_NOT_FOUND, "no such command: foo (it, or the interpreter it names, is not there)", 127),
     ),
     (not_started("EACCES"), Verdict(Reason.NOT_EXECUTABLE, "may not be executed: foo", 126)),
+    (
+        not_started("EACCES", "Resolve"),
+        Verdict(Reason.NOT_EXECUTABLE, "lies where tools may write; toolspecs trust no such program: foo", 126),
+    ),
     (not_started("ENOEXEC"), Verdict(Reason.NOT_EXECUTABLE, "is not a program: foo", 126)),
     (
         not_started("E2BIG"),

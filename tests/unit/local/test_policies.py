@@ -77,6 +77,10 @@ async def test_calls_of_a_class_that_declares_no_toolspecs_are_not_judged(world_
     assert (await world_of(session_class(), session(), toolkit(), toolspec("one"))).toolspecs is None
 
 
+async def test_those_of_a_session_that_is_narrowed_to_nothing_are(world_of: WorldOf) -> None:
+    assert names(await world_of(session_class(), session(narrowed=True))) == []
+
+
 async def test_the_toolspecs_of_the_class_judge_in_its_order_wherever_they_stand(world_of: WorldOf) -> None:
     world = await world_of(toolspec("one"), session(), session_class("two", "one"), toolspec("two"), toolkit())
 

@@ -198,7 +198,7 @@ class KubernetesCluster:
 
     def _judging(self, session: SpiceboxSession, session_class: SpiceboxClass) -> tuple[Candidate, ...] | None:
         """What judges the calls of a session that has its class; None if they are not judged."""
-        if not session_class.spec.toolspecs:
+        if not session_class.spec.toolspecs and session.spec.toolspecs is None:
             return None
         names, policies = session.status.effective_toolspecs if session.status else (), self._caches.policies
         return panel.of(names, policies.toolspecs.values, policies.library, policystatus.is_valid)

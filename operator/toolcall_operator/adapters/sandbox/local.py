@@ -66,8 +66,9 @@ class LocalSupervisor:
         for folder in _FOLDERS:
             (wanted.root / folder).mkdir(mode=0o700, parents=True, exist_ok=True)
         child = await Child.start(wanted.command(key, patience.retention), wanted.env, wanted.root / "workspace")
+        identity = Identity(key, client="toolcall-run")
         try:
-            return cls(child, await SupervisedSandbox.open(child, Identity(key, client="toolcall-run"), patience))
+            return cls(child, await SupervisedSandbox.open(child, identity, patience, str(wanted.root.resolve())))
         except errors.OperatorError as error:
             await child.close()
             raise errors.Unavailable(f"the local supervisor does not work: {error}{child.last_words()}") from error

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 from toolcall_operator import errors, ports
-from toolcall_operator.adapters.sandbox import messages
+from toolcall_operator.adapters.sandbox import messages, starting
 from toolcall_operator.adapters.sandbox.connection import Answer
 from toolcall_operator.adapters.sandbox.execution import SupervisedExecution
 from toolcall_operator.adapters.sandbox.line import Line, Patience
@@ -18,13 +18,19 @@ _NOTHING_TO_DO = frozenset({"UnknownCall", "AcknowledgedCall"})
 
 
 class SupervisedSandbox:
-    """Implements `ports.Sandbox` for one life of a supervisor; requests outlive a connection that breaks under them."""
+    """Implements `ports.Sandbox` for one life of a supervisor; requests outlive a connection that breaks under them.
 
-    def __init__(self, line: Line) -> None:
+    `root` is the folder below which the folders of the sandbox stand: empty for a pod.
+    """
+
+    def __init__(self, line: Line, root: str = "") -> None:
         self._line = line
+        self._root = root
 
     @classmethod
-    async def open(cls, connector: Connector, identity: Identity, patience: Patience) -> SupervisedSandbox:
+    async def open(
+        cls, connector: Connector, identity: Identity, patience: Patience, root: str = ""
+    ) -> SupervisedSandbox:
         """The sandbox that `connector` reaches.
 
         Raises:
@@ -34,7 +40,7 @@ class SupervisedSandbox:
         """
         line = Line(connector, identity, patience)
         await line.connect()
-        return cls(line)
+        return cls(line, root)
 
     @property
     def boot_id(self) -> str:
@@ -54,7 +60,7 @@ class SupervisedSandbox:
     @asynccontextmanager
     async def start(self, request: ExecRequest) -> AsyncIterator[ports.Execution]:
         """Start a call, or attach to it; see `ports.Sandbox.start`."""
-        execution = SupervisedExecution(self._line, request)
+        execution = SupervisedExecution(self._line, starting.below(self._root, request))
         try:
             await execution.begin()
             yield execution

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 
 from toolcall_operator.core.outcomes import Confinement, ExecRequest
@@ -24,6 +25,15 @@ def start(request: ExecRequest, view: Mapping[str, object]) -> dict[str, object]
         "pids": request.pids,
         **_confine(request.confinement),
     }
+
+
+def below(root: str, request: ExecRequest) -> ExecRequest:
+    """The request in a sandbox whose folders stand below `root`; what it is bound to is meant there."""
+    writable = request.confinement.writable
+    if not root or writable is None:
+        return request
+    confinement = replace(request.confinement, writable=tuple(root + folder for folder in writable))
+    return replace(request, confinement=confinement)
 
 
 def _confine(confinement: Confinement) -> dict[str, object]:

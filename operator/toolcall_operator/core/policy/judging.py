@@ -47,8 +47,12 @@ class Accepted:
 
 
 def is_judged(target: Target) -> bool:
-    """Whether calls of the tool need a toolspec that allows them: its class declares toolspecs, and it is a program."""
-    return bool(target.session_class.spec.toolspecs) and target.tool.command is not None
+    """Whether calls of the tool need a toolspec that allows them: class or session name some, and it is a program.
+
+    A session that names none, which is not the same as naming nothing, allows nothing.
+    """
+    named = bool(target.session_class.spec.toolspecs) or target.session.spec.toolspecs is not None
+    return named and target.tool.command is not None
 
 
 def decided(
@@ -84,7 +88,7 @@ def invocation(
         env={**target.class_env, **given},
         given=frozenset({*env, *session.default_env}),
         cwd=_WORKSPACE,
-        config=session.tool_config or {},
+        config=target.config,
         has_stdin=bool(call.spec.stdin),
         binary_version=version.text,
         version_trouble=version.why,

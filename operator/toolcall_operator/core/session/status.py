@@ -88,8 +88,10 @@ def bound(
     Where there are none because neither the class nor the session names any, the list is left out.
     """
     narrowed = session.spec.toolspecs is not None
-    judged = {"effective_toolspecs": toolspecs} if toolspecs or narrowed else {}
-    return _unfinished(session, SessionReason.CREATING, _MAKING, now, resolved_class=spec, **judged)
+    frozen: dict[str, Any] = {"resolved_class": spec, "resolved_tool_config": session.spec.tool_config}
+    if toolspecs or narrowed:
+        frozen["effective_toolspecs"] = toolspecs
+    return _unfinished(session, SessionReason.CREATING, _MAKING, now, **frozen)
 
 
 def being_made(session: SpiceboxSession, state: PodState | None, now: datetime) -> SpiceboxSessionStatus:

@@ -9,6 +9,7 @@ import pytest
 
 from tests.fakes.apiserver import FakeClient
 from tests.unit.adapters.cluster import manifests
+from tests.unit.adapters.cluster.manifests import NAMESPACE
 from tests.unit.core.examples import NOW
 from toolcall_operator.adapters.cluster.calls import KubernetesCluster
 from toolcall_operator.adapters.cluster.events import Events
@@ -70,6 +71,14 @@ class Place:
 
 async def test_calls_of_a_class_that_declares_no_toolspecs_are_not_judged() -> None:
     assert (await Place(of_class=()).world()).toolspecs is None
+
+
+async def test_a_session_that_is_narrowed_to_nothing_is_judged_even_if_its_class_declares_no_toolspecs() -> None:
+    place = Place(of_class=())
+    bound = place.caches.sessions[NAMESPACE, "work"].to_manifest()["status"]
+    place.caches.put(manifests.session(version=2, spec={"toolspecs": []}, status=bound))
+
+    assert (await place.world()).toolspecs == ()
 
 
 async def test_a_session_that_is_narrowed_to_nothing_has_nobody_who_allows() -> None:

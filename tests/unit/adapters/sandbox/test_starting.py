@@ -50,3 +50,16 @@ def test_a_call_that_is_not_confined_says_nothing_of_it() -> None:
         "outputBytes": 0,
         "pids": 1,
     }
+
+
+def test_folders_are_meant_below_the_root_of_the_sandbox() -> None:
+    request = ExecRequest("a", ("x",), {}, b"", timedelta(), timedelta(), 0, 1, Confinement(writable=("/workspace",)))
+
+    assert starting.below("/scratch/one", request).confinement.writable == ("/scratch/one/workspace",)
+    assert starting.below("", request) is request
+
+
+def test_a_call_that_is_bound_to_no_folders_is_the_same_below_any_root() -> None:
+    request = ExecRequest("a", ("x",), {}, b"", timedelta(), timedelta(), 0, 1)
+
+    assert starting.below("/scratch/one", request) is request

@@ -56,13 +56,9 @@ def _decision(library: Library) -> float:
         config={"authors": ["ada", "grace"]},
         has_stdin=False,
     )
-    taken = []
-    for _ in range(DECISIONS):
-        begun = time.perf_counter()
-        judgement = decision.judge(toolspec, invocation)
-        taken.append(time.perf_counter() - begun)
-    assert judgement.denial is None, judgement.denial
-    return statistics.median(taken)
+    denial = decision.judge(toolspec, invocation).denial
+    assert denial is None, denial
+    return statistics.median(_seconds(lambda: decision.judge(toolspec, invocation)) for _ in range(DECISIONS))
 
 
 def _many() -> Iterator[Measured]:
@@ -84,7 +80,7 @@ def _many() -> Iterator[Measured]:
     yield Measured("toolspecs compiled again after one was edited", library.compiled - before, "", at_most=1)
 
 
-def _seconds(work: Callable[[], None]) -> float:
+def _seconds(work: Callable[[], object]) -> float:
     begun = time.perf_counter()
     work()
     return time.perf_counter() - begun

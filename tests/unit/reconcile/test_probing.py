@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from tests.fakes.sandbox import FakeSandbox, Script
+from tests.fakes.sandbox import FakeSandbox, FakeSandboxes, Script
 from tests.unit.core import examples, policies
 from tests.unit.stage import ECHO, SESSION, Stage, ending, until
 from toolcall_operator import errors
+from toolcall_operator.api.spiceboxclass import SpiceboxClass
+from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.toolcall import ToolCall
+from toolcall_operator.api.toolcallstatus import Dispatch
 from toolcall_operator.core.outcomes import Cause, Confinement, ExecRequest
 from toolcall_operator.core.policy.toolspecs import Toolspec
 from toolcall_operator.core.reasons import Reason
+from toolcall_operator.ports import Sandbox
 from toolcall_operator.reconcile import probing
 from toolcall_operator.reconcile.record import Stop
 
@@ -113,6 +119,45 @@ async def test_a_thousand_calls_at_once_ask_once() -> None:
 
     assert {ending(call) for call in ended} == {("Succeeded", "ProcessExited", 0)}
     assert (len(probes(made)), len(calls(made))) == (1, 1_000)
+
+
+async def test_a_version_is_known_as_long_as_the_sandbox_lives() -> None:
+    made = stage()
+    await made.carry()
+    made.now += timedelta(days=7)
+
+    await made.carry(another(2))
+
+    assert (len(probes(made)), len(calls(made))) == (1, 2)
+
+
+class Counted(FakeSandboxes):
+    """Fakes that know how often they are open."""
+
+    in_use = 0
+
+    @asynccontextmanager
+    async def open(
+        self, session: SpiceboxSession, session_class: SpiceboxClass, *, claim: Dispatch | None = None
+    ) -> AsyncIterator[Sandbox]:
+        async with super().open(session, session_class, claim=claim) as sandbox:
+            self.in_use += 1
+            yield sandbox
+            self.in_use -= 1
+
+
+async def test_the_sandbox_stays_open_for_the_call_once_and_not_longer() -> None:
+    sandboxes, seen = Counted(), list[int]()
+    made = Stage(world=policies.world(verified()), sandboxes=sandboxes)
+
+    def looks(request: ExecRequest) -> Script:
+        seen.append(sandboxes.in_use)
+        return Script(stdout=b"echo 9.4" if is_probe(request) else b"")
+
+    made.sandbox.behaviours[ECHO] = looks
+    await made.carry()
+
+    assert (seen, sandboxes.in_use) == ([1, 1], 0)
 
 
 async def test_another_life_of_the_sandbox_is_asked_again() -> None:

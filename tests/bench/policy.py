@@ -10,10 +10,10 @@ from typing import Any
 from tests.bench.measured import ROOT, Measured
 from toolcall_operator.api.spiceboxtoolkit import SpiceboxToolkit
 from toolcall_operator.api.spiceboxtoolspec import SpiceboxToolspec
-from toolcall_operator.core.policy import decision
-from toolcall_operator.core.policy.decision import Invocation
-from toolcall_operator.core.policy.library import Library
-from toolcall_operator.core.policy.toolspecs import Toolspec
+from toolcall_operator.core.policy.deciding import decision
+from toolcall_operator.core.policy.deciding.decision import Invocation
+from toolcall_operator.core.policy.loading.library import Library
+from toolcall_operator.core.policy.loading.toolspecs import Toolspec
 from toolcall_operator.local import manifests
 
 DECISIONS = 2_000

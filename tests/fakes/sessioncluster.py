@@ -17,7 +17,7 @@ from toolcall_operator.api.spiceboxtoolkit import SpiceboxToolkit, SpiceboxToolk
 from toolcall_operator.api.spiceboxtoolspec import SpiceboxToolspec, SpiceboxToolspecStatus
 from toolcall_operator.core.judgeable import Judgeable, JudgedStatus
 from toolcall_operator.core.pod.pods import Container, PodView
-from toolcall_operator.core.policy.library import Library
+from toolcall_operator.core.policy.loading.library import Library
 from toolcall_operator.core.unread import Unread
 from toolcall_operator.ports import CallState
 from toolcall_operator.sessions.ports import Activity, Greeting

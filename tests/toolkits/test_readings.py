@@ -10,7 +10,7 @@ import pytest
 
 from tests.toolkits.programs import Program, Ran, Run
 from tests.unit.examples import library
-from toolcall_operator.core.policy.values import CommandLine, Unparsed
+from toolcall_operator.core.policy.commandline.values import CommandLine, Unparsed
 
 ALIKE: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "cat joins letters": ("cat", ("-nE a", "-n -E a", "-En a", "--number --show-ends a")),

@@ -12,8 +12,8 @@ import pytest
 
 from toolcall_operator.core import validation
 from toolcall_operator.core.outcomes import Refused, Wait
-from toolcall_operator.core.policy import effectrules, gates
-from toolcall_operator.core.policy.decision import BINARY, PARSE
+from toolcall_operator.core.policy.deciding import effectrules, gates
+from toolcall_operator.core.policy.deciding.decision import BINARY, PARSE
 from toolcall_operator.core.validation import Plan
 from toolcall_operator.local import yamlnodes
 from toolcall_operator.local.cluster import FileCluster

@@ -13,8 +13,8 @@ from toolcall_operator.api.sandbox import Mount, PodSettings, Requests
 from toolcall_operator.api.spiceboxclass import SpiceboxClass, SpiceboxClassSpec
 from toolcall_operator.core import envnames, support
 from toolcall_operator.core.pod import folders
-from toolcall_operator.core.policy import coverage
-from toolcall_operator.core.policy.library import Library
+from toolcall_operator.core.policy.loading import coverage
+from toolcall_operator.core.policy.loading.library import Library
 
 _NAME_SHOWN = 64
 _NOT_HANDED_ON = ("KUBERNETES_", "TOOLCALL_")  # calls.BaseEnv of the supervisor leaves them out

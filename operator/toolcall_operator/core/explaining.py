@@ -10,8 +10,9 @@ from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.core import target as targets
 from toolcall_operator.core import validation
 from toolcall_operator.core.outcomes import Refused, Wait
-from toolcall_operator.core.policy import explanation, judging
-from toolcall_operator.core.policy.candidates import Allowed, Decision
+from toolcall_operator.core.policy import judging
+from toolcall_operator.core.policy.deciding import explanation
+from toolcall_operator.core.policy.deciding.candidates import Allowed, Decision
 from toolcall_operator.core.readiness import Objection
 from toolcall_operator.core.target import Target
 from toolcall_operator.core.world import World

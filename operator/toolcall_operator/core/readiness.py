@@ -10,8 +10,8 @@ from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.core import conditions
 from toolcall_operator.core.outcomes import Refused, Wait
-from toolcall_operator.core.policy import coverage
-from toolcall_operator.core.policy.coverage import NotInClass
+from toolcall_operator.core.policy.loading import coverage
+from toolcall_operator.core.policy.loading.coverage import NotInClass
 from toolcall_operator.core.reasons import Reason, Waiting
 from toolcall_operator.core.world import World
 

@@ -14,7 +14,7 @@ from toolcall_operator.core import entropy, envnames, execenv, readiness, suppor
 from toolcall_operator.core import target as targets
 from toolcall_operator.core.outcomes import ExecRequest, Refused, Wait
 from toolcall_operator.core.policy import judging
-from toolcall_operator.core.policy.candidates import Allowed, Decision
+from toolcall_operator.core.policy.deciding.candidates import Allowed, Decision
 from toolcall_operator.core.policy.probing import Probe, Versions
 from toolcall_operator.core.readiness import Objection
 from toolcall_operator.core.reasons import Reason

@@ -12,7 +12,7 @@ from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.tools import Tool
 from toolcall_operator.core import support
-from toolcall_operator.core.policy.candidates import Candidate
+from toolcall_operator.core.policy.deciding.candidates import Candidate
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,11 @@ from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.spiceboxtoolkit import SpiceboxToolkit
 from toolcall_operator.api.spiceboxtoolspec import SpiceboxToolspec
-from toolcall_operator.core.policy import coverage, panel
-from toolcall_operator.core.policy.candidates import Candidate
-from toolcall_operator.core.policy.coverage import NotInClass
-from toolcall_operator.core.policy.library import Library
+from toolcall_operator.core.policy import panel
+from toolcall_operator.core.policy.deciding.candidates import Candidate
+from toolcall_operator.core.policy.loading import coverage
+from toolcall_operator.core.policy.loading.coverage import NotInClass
+from toolcall_operator.core.policy.loading.library import Library
 from toolcall_operator.core.unread import Unread
 from toolcall_operator.local.keys import Key
 

@@ -9,9 +9,9 @@ from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.spiceboxtoolkit import SpiceboxToolkit
 from toolcall_operator.api.spiceboxtoolspec import SpiceboxToolspec
-from toolcall_operator.core.policy import coverage
-from toolcall_operator.core.policy.coverage import NotInClass
-from toolcall_operator.core.policy.reasons import Objection, PolicyReason
+from toolcall_operator.core.policy.loading import coverage
+from toolcall_operator.core.policy.loading.coverage import NotInClass
+from toolcall_operator.core.policy.loading.reasons import Objection, PolicyReason
 from toolcall_operator.local.findings import Level
 from toolcall_operator.local.keys import Key
 from toolcall_operator.local.lint import Check, Known, Remark

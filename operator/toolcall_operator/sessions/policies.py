@@ -5,8 +5,8 @@ from __future__ import annotations
 from toolcall_operator.api.spiceboxtoolkit import SpiceboxToolkit
 from toolcall_operator.api.spiceboxtoolspec import SpiceboxToolspec
 from toolcall_operator.core import unread
-from toolcall_operator.core.policy import policystatus
-from toolcall_operator.core.policy.reasons import Objection
+from toolcall_operator.core.policy.loading import policystatus
+from toolcall_operator.core.policy.loading.reasons import Objection
 from toolcall_operator.sessions.judging import Judged, Judges
 from toolcall_operator.sessions.ports import SessionPorts
 

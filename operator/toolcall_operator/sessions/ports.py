@@ -15,7 +15,7 @@ from toolcall_operator.api.spiceboxtoolspec import SpiceboxToolspec
 from toolcall_operator.core.judgeable import Judgeable, JudgedStatus
 from toolcall_operator.core.pod.pods import PodView
 from toolcall_operator.core.pod.podspec import SandboxSettings
-from toolcall_operator.core.policy.library import Library
+from toolcall_operator.core.policy.loading.library import Library
 from toolcall_operator.core.session.activity import Activity
 from toolcall_operator.core.session.known import Greeting
 from toolcall_operator.core.unread import Unread

@@ -8,10 +8,10 @@ from tests.unit.api import manifests
 from tests.unit.core import examples
 from toolcall_operator.api.spiceboxtoolkit import SpiceboxToolkit
 from toolcall_operator.api.spiceboxtoolspec import SpiceboxToolspec
-from toolcall_operator.core.policy import toolkits, toolspecs
-from toolcall_operator.core.policy.candidates import Candidate
-from toolcall_operator.core.policy.toolkits import Toolkit
-from toolcall_operator.core.policy.toolspecs import Toolspec
+from toolcall_operator.core.policy.deciding.candidates import Candidate
+from toolcall_operator.core.policy.loading import toolkits, toolspecs
+from toolcall_operator.core.policy.loading.toolkits import Toolkit
+from toolcall_operator.core.policy.loading.toolspecs import Toolspec
 from toolcall_operator.core.world import World
 
 N = {"short": "n", "type": "bool"}

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from tests.unit.core import examples
-from tests.unit.core.policy import policies
+from tests.unit.core.policy.loading import policies
 from toolcall_operator.api.sandbox import Mount
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.core import classes
 from toolcall_operator.core.classes import ClassReason, Judgement
-from toolcall_operator.core.policy.library import Library
+from toolcall_operator.core.policy.loading.library import Library
 
 IMAGE = "registry/tools:1"
 MOUNT = {"name": "m", "mountPath": "/m", "source": {"configMapRef": {"name": "m"}}}

@@ -13,7 +13,7 @@ from toolcall_operator.api.spiceboxsession import SpiceboxSessionStatus
 from toolcall_operator.api.toolcallstatus import Dispatch
 from toolcall_operator.core import status, validation
 from toolcall_operator.core.outcomes import Confinement, Refused, Wait
-from toolcall_operator.core.policy.candidates import Candidate, Invalid, Pending
+from toolcall_operator.core.policy.deciding.candidates import Candidate, Invalid, Pending
 from toolcall_operator.core.reasons import Reason, Waiting
 from toolcall_operator.core.validation import Plan
 from toolcall_operator.core.world import World

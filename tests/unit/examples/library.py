@@ -16,11 +16,13 @@ from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.spiceboxtoolkit import SpiceboxToolkit
 from toolcall_operator.api.spiceboxtoolspec import SpiceboxToolspec, ToolkitRef
 from toolcall_operator.api.toolcall import ToolCall
-from toolcall_operator.core.policy import decision, parser, toolkits, toolspecs
-from toolcall_operator.core.policy.decision import Invocation, Judgement
-from toolcall_operator.core.policy.toolkits import Toolkit
-from toolcall_operator.core.policy.toolspecs import Toolspec
-from toolcall_operator.core.policy.values import CommandLine, Unparsed
+from toolcall_operator.core.policy.commandline import parser
+from toolcall_operator.core.policy.commandline.values import CommandLine, Unparsed
+from toolcall_operator.core.policy.deciding import decision
+from toolcall_operator.core.policy.deciding.decision import Invocation, Judgement
+from toolcall_operator.core.policy.loading import toolkits, toolspecs
+from toolcall_operator.core.policy.loading.toolkits import Toolkit
+from toolcall_operator.core.policy.loading.toolspecs import Toolspec
 from toolcall_operator.local import manifests
 
 EXAMPLES = Path(__file__).parents[3] / "examples"

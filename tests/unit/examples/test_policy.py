@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.examples import library
 from tests.unit.examples.library import Setting
-from toolcall_operator.core.policy.decision import Judgement
+from toolcall_operator.core.policy.deciding.decision import Judgement
 
 EXPECT = "toolcall.agentprimitives.authzed.com/expect"
 

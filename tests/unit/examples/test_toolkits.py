@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from tests.unit.examples import library
-from toolcall_operator.core.policy.values import CommandLine, ParseProblem, Unparsed, Value
+from toolcall_operator.core.policy.commandline.values import CommandLine, ParseProblem, Unparsed, Value
 
 Table = Mapping[str, tuple[str, str, Mapping[str, Value]]]
 

@@ -14,8 +14,8 @@ from tests.unit.core.examples import NOW
 from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.core import validation
 from toolcall_operator.core.outcomes import Refused
-from toolcall_operator.core.policy.candidates import Candidate, Invalid
-from toolcall_operator.core.policy.toolspecs import Toolspec
+from toolcall_operator.core.policy.deciding.candidates import Candidate, Invalid
+from toolcall_operator.core.policy.loading.toolspecs import Toolspec
 from toolcall_operator.core.world import World
 from toolcall_operator.local import manifests
 from toolcall_operator.local.cluster import FileCluster

@@ -20,7 +20,7 @@ from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.api.toolcallstatus import Dispatch
 from toolcall_operator.core.outcomes import Cause, Confinement, ExecRequest
-from toolcall_operator.core.policy.toolspecs import Toolspec
+from toolcall_operator.core.policy.loading.toolspecs import Toolspec
 from toolcall_operator.core.reasons import Reason
 from toolcall_operator.ports import Sandbox
 from toolcall_operator.reconcile import probing

@@ -8,14 +8,14 @@ import pytest
 
 from tests.fakes.sessioncluster import settle
 from tests.unit.api import manifests as api
-from tests.unit.core.policy import policies
+from tests.unit.core.policy.loading import policies
 from tests.unit.sessions.stage import KEY, POD, SessionStage, session, session_class
 from toolcall_operator import errors
 from toolcall_operator.api.base import ObjectMeta
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxtoolkit import SpiceboxToolkit, SpiceboxToolkitStatus
 from toolcall_operator.api.spiceboxtoolspec import SpiceboxToolspec, SpiceboxToolspecStatus
-from toolcall_operator.core.policy import policystatus
+from toolcall_operator.core.policy.loading import policystatus
 
 WHY = "spec.toolkit is required"
 

@@ -20,8 +20,9 @@ from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.toolcall import FINALIZER, ToolCall
 from toolcall_operator.api.toolcallstatus import Dispatch, ToolCallStatus
 from toolcall_operator.core import status as statuses
-from toolcall_operator.core.policy import panel, policystatus
-from toolcall_operator.core.policy.candidates import Candidate
+from toolcall_operator.core.policy import panel
+from toolcall_operator.core.policy.deciding.candidates import Candidate
+from toolcall_operator.core.policy.loading import policystatus
 from toolcall_operator.core.reasons import Reason
 from toolcall_operator.core.unread import Unread
 from toolcall_operator.core.world import World

@@ -33,7 +33,7 @@ from toolcall_operator.api.spiceboxtoolkit import SpiceboxToolkit
 from toolcall_operator.api.spiceboxtoolspec import SpiceboxToolspec
 from toolcall_operator.core.judgeable import Judgeable, JudgedStatus
 from toolcall_operator.core.pod.pods import PodView
-from toolcall_operator.core.policy.library import Library
+from toolcall_operator.core.policy.loading.library import Library
 from toolcall_operator.core.unread import Unread
 from toolcall_operator.errors import Gone, Rejected, Superseded, Unavailable
 

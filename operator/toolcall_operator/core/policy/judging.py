@@ -12,12 +12,13 @@ from toolcall_operator.api.toolcallstatus import Confinement as StatusConfinemen
 from toolcall_operator.api.toolcallstatus import FailedRule, ToolspecFailure
 from toolcall_operator.core import execenv
 from toolcall_operator.core.outcomes import Confinement, Refused, Wait
-from toolcall_operator.core.policy import candidates, decision, probing
-from toolcall_operator.core.policy import confinement as confining
-from toolcall_operator.core.policy.candidates import Allowed, Candidate, Decision, Denied, Failure, Waiting
-from toolcall_operator.core.policy.decision import Invocation
+from toolcall_operator.core.policy import probing
+from toolcall_operator.core.policy.deciding import candidates, decision
+from toolcall_operator.core.policy.deciding import confinement as confining
+from toolcall_operator.core.policy.deciding.candidates import Allowed, Candidate, Decision, Denied, Failure, Waiting
+from toolcall_operator.core.policy.deciding.decision import Invocation
+from toolcall_operator.core.policy.loading.toolspecs import Toolspec
 from toolcall_operator.core.policy.probing import Probe, Version, Versions
-from toolcall_operator.core.policy.toolspecs import Toolspec
 from toolcall_operator.core.reasons import Reason
 from toolcall_operator.core.reasons import Waiting as WaitingFor
 from toolcall_operator.core.target import Target

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from toolcall_operator.api.spiceboxtoolspec import SpiceboxToolspec
-from toolcall_operator.core.policy.candidates import Candidate, Invalid, Pending
-from toolcall_operator.core.policy.library import Library
-from toolcall_operator.core.policy.reasons import Objection
+from toolcall_operator.core.policy.deciding.candidates import Candidate, Invalid, Pending
+from toolcall_operator.core.policy.loading.library import Library
+from toolcall_operator.core.policy.loading.reasons import Objection
 
 Shown = Callable[[SpiceboxToolspec], bool]
 """Whether the status of a toolspec says by now that it can judge calls."""

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from toolcall_operator.api.spiceboxtoolkit import Extract
 from toolcall_operator.core.outcomes import Cause, ExecResult
-from toolcall_operator.core.policy import extraction, gates
+from toolcall_operator.core.policy import extraction
+from toolcall_operator.core.policy.deciding import gates
 
 if TYPE_CHECKING:
-    from toolcall_operator.core.policy.decision import Judgement
-    from toolcall_operator.core.policy.toolspecs import Toolspec
+    from toolcall_operator.core.policy.deciding.decision import Judgement
+    from toolcall_operator.core.policy.loading.toolspecs import Toolspec
 
 _SAYS_NOTHING = frozenset({Cause.KILLED, Cause.TERMINATING, Cause.LOST})
 """Somebody ended the process, or nobody knows who did: that is no answer of the program's."""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from toolcall_operator import errors
 from toolcall_operator.core import envnames
 from toolcall_operator.core.policy.cel import hosts
-from toolcall_operator.core.policy.values import Value
+from toolcall_operator.core.policy.commandline.values import Value
 
 MOST_ENTRIES = 1_024
 """More than any command line is judged by: the product of several lists could be millions."""

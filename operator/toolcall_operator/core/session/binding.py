@@ -9,8 +9,8 @@ from enum import StrEnum
 from toolcall_operator.api.spiceboxsession import FINALIZER
 from toolcall_operator.core import classes, conditions, selectors, support
 from toolcall_operator.core.classes import ClassReason
-from toolcall_operator.core.policy import coverage
-from toolcall_operator.core.policy.coverage import NotInClass
+from toolcall_operator.core.policy.loading import coverage
+from toolcall_operator.core.policy.loading.coverage import NotInClass
 from toolcall_operator.core.session import status as sessionstatus
 from toolcall_operator.core.session.actions import Action, Hold, LookUpClass, ReadNamespace, Rest, Show
 from toolcall_operator.core.session.known import Absent

@@ -10,7 +10,7 @@ from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession, SpiceboxSessionStatus
 from toolcall_operator.core.pod.pods import PodView
 from toolcall_operator.core.pod.podspec import pod_name
-from toolcall_operator.core.policy.library import Library
+from toolcall_operator.core.policy.loading.library import Library
 from toolcall_operator.core.session.actions import Errand, Rest, Show
 from toolcall_operator.core.session.activity import Activity
 from toolcall_operator.core.session.known import NOTHING_YET, Known

@@ -17,9 +17,9 @@ from toolcall_operator.adapters.cluster.memory.caches import Caches
 from toolcall_operator.adapters.cluster.objects import KubernetesObjects
 from toolcall_operator.adapters.cluster.resources import TOOLSPECS
 from toolcall_operator.api.toolcall import ToolCall
-from toolcall_operator.core.policy import policystatus
-from toolcall_operator.core.policy.candidates import Invalid, Pending
-from toolcall_operator.core.policy.toolspecs import Toolspec
+from toolcall_operator.core.policy.deciding.candidates import Invalid, Pending
+from toolcall_operator.core.policy.loading import policystatus
+from toolcall_operator.core.policy.loading.toolspecs import Toolspec
 from toolcall_operator.core.world import World
 
 VALID = {

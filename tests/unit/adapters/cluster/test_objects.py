@@ -31,7 +31,7 @@ from toolcall_operator.api.spiceboxtoolkit import SpiceboxToolkitStatus
 from toolcall_operator.api.spiceboxtoolspec import SpiceboxToolspecStatus
 from toolcall_operator.core import unread
 from toolcall_operator.core.conditions import Look
-from toolcall_operator.core.policy.toolspecs import Toolspec
+from toolcall_operator.core.policy.loading.toolspecs import Toolspec
 from toolcall_operator.core.session.status import SessionCondition
 from toolcall_operator.errors import Gone, Rejected, Superseded, Unavailable
 from toolcall_operator.sessions.ports import SessionCluster

@@ -6,9 +6,10 @@ import time
 
 import pytest
 
-from tests.unit.core.policy import policies
+from tests.unit.core.policy.loading import policies
 from toolcall_operator.api.spiceboxtoolkit import Extract, VersionProbe
-from toolcall_operator.core.policy import extraction, toolkits
+from toolcall_operator.core.policy import extraction
+from toolcall_operator.core.policy.loading import toolkits
 
 GIT = r"git version (\d+\.\d+\.\d+)"
 FIELD = "clientVersion.gitVersion"

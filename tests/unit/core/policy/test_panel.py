@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.unit.core.policy import policies
+from tests.unit.core.policy.loading import policies
 from toolcall_operator.api.spiceboxtoolspec import SpiceboxToolspec
 from toolcall_operator.core.policy import panel
-from toolcall_operator.core.policy.candidates import Candidate, Invalid, Pending
-from toolcall_operator.core.policy.library import Library
+from toolcall_operator.core.policy.deciding.candidates import Candidate, Invalid, Pending
+from toolcall_operator.core.policy.loading.library import Library
 from toolcall_operator.core.unread import Unread
 
 ONE, TWO = policies.spiceboxtoolspec("one"), policies.spiceboxtoolspec("two")

@@ -12,9 +12,9 @@ from toolcall_operator.api.spiceboxtoolkit import Extract
 from toolcall_operator.core import validation
 from toolcall_operator.core.outcomes import Cause, ExecResult, Refused, Wait
 from toolcall_operator.core.policy import probing
-from toolcall_operator.core.policy.candidates import Candidate, Pending
+from toolcall_operator.core.policy.deciding.candidates import Candidate, Pending
+from toolcall_operator.core.policy.loading.toolspecs import Toolspec
 from toolcall_operator.core.policy.probing import Probe, Version
-from toolcall_operator.core.policy.toolspecs import Toolspec
 from toolcall_operator.core.validation import Plan, Unprobed
 
 EXTRACT = {"kind": "regex", "pattern": r"echo (\S+)"}

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolcall_operator.core.policy import templates
+from toolcall_operator.core.policy.commandline.values import Value
 from toolcall_operator.core.policy.templates import MOST_ENTRIES, Sources
-from toolcall_operator.core.policy.values import Value
 
 URL = "https://api.example.com/x"
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from toolcall_operator.adapters.cluster.memory.shelf import Held, Identity, Manifest, Shelf, reader
 from toolcall_operator.api.spiceboxtoolkit import SpiceboxToolkit
 from toolcall_operator.api.spiceboxtoolspec import SpiceboxToolspec
-from toolcall_operator.core.policy.library import Library
+from toolcall_operator.core.policy.loading.library import Library
 from toolcall_operator.core.unread import Unread
 
 

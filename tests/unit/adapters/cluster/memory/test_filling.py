@@ -10,7 +10,7 @@ from tests.unit.adapters.cluster.manifests import NAMESPACE
 from toolcall_operator.adapters.cluster.memory import filling
 from toolcall_operator.adapters.cluster.memory.caches import Caches
 from toolcall_operator.adapters.cluster.resources import CLASSES, PODS, SESSIONS, TOOLCALLS, TOOLKITS, TOOLSPECS
-from toolcall_operator.core.policy.toolspecs import Toolspec
+from toolcall_operator.core.policy.loading.toolspecs import Toolspec
 from toolcall_operator.errors import Rejected, Unavailable
 
 

@@ -13,8 +13,8 @@ from tests.unit.adapters.cluster.manifests import NAMESPACE
 from toolcall_operator.adapters.cluster.memory.caches import Caches
 from toolcall_operator.adapters.cluster.memory.shelf import Identity
 from toolcall_operator.api.spiceboxtoolspec import SpiceboxToolspecStatus
-from toolcall_operator.core.policy.reasons import Objection
-from toolcall_operator.core.policy.toolspecs import Toolspec
+from toolcall_operator.core.policy.loading.reasons import Objection
+from toolcall_operator.core.policy.loading.toolspecs import Toolspec
 
 WORK = (NAMESPACE, "work")
 

@@ -1,0 +1,1 @@
+"""From objects to what judges calls: toolkits and toolspecs, checked and compiled once for each version."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from tests.contract.pod import Images
 from tests.e2e.operators import Operator
 from tests.e2e.team import BUSYBOX, RESOURCES, Refused, Team, a_tool, condition, served, until
-from tests.integration.pipeline import Ended, Object, manifest
+from tests.integration.pipeline import Ended, Object, manifest, toolcall, written
 from tests.kubectl import Kubectl
 from toolcall_operator.adapters.cluster.resources import Resource
 
@@ -466,3 +467,15 @@ def test_a_call_does_not_wait_for_ever(stage: Stage) -> None:
     assert call.refused()
     assert team.class_name("never") in call.message
     assert not stage.there("never", f"{ALLOWED}/never")
+
+
+@pytest.mark.parametrize(("path", "allowed"), ((f"{ALLOWED}/asked", True), (f"{FORBIDDEN}/asked", False)))
+def test_people_can_ask_what_would_become_of_a_call(stage: Stage, tmp_path: Path, path: str, *, allowed: bool) -> None:
+    team = stage.team
+    file = written(tmp_path, [stage.call("asked", "ready", path)])
+
+    asked = toolcall("explain", "--cluster", "-n", team.namespace, "-f", file, cwd=tmp_path)
+
+    assert asked.returncode == (0 if allowed else 1), asked.stderr
+    assert f"toolspec {team.class_name('workspace')}, for toolkit touch" in asked.stdout
+    assert not stage.there("ready", path)

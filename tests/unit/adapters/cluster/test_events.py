@@ -11,9 +11,11 @@ import pytest
 from tests.fakes.apiserver import FakeClient
 from tests.unit.core import examples
 from tests.unit.core.examples import NOW
+from tests.unit.core.policy.loading import policies
 from toolcall_operator.adapters.cluster import events
 from toolcall_operator.adapters.cluster.events import Events, Subject
 from toolcall_operator.adapters.cluster.resources import EVENTS
+from toolcall_operator.api.base import Manifest
 from toolcall_operator.errors import Rejected
 
 CALL = Subject("ToolCall", "agents", "one", "uid-one")
@@ -60,10 +62,15 @@ async def test_an_event_says_what_it_is_about_why_and_who_says_so() -> None:
     assert event["reportingInstance"] == "me"
 
 
-async def test_an_event_about_an_object_of_the_whole_cluster_stands_in_the_default_namespace() -> None:
+@pytest.mark.parametrize(
+    "about",
+    (examples.session_class(), policies.spiceboxtoolkit(), policies.spiceboxtoolspec()),
+    ids=lambda about: about.kind,
+)
+async def test_an_event_about_an_object_of_the_whole_cluster_stands_in_the_default_namespace(about: Manifest) -> None:
     place = Place()
 
-    place.events.warn(Subject.of(examples.session_class()), "Invalid", "spec.image is not valid")
+    place.events.warn(Subject.of(about), "Invalid", "spec.image is not valid")
     await place.events.flush()
 
     (event,) = place.written

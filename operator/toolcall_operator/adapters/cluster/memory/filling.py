@@ -18,7 +18,8 @@ async def fill(client: Client, caches: Caches, namespaces: Sequence[str] = ()) -
     """Have the caches hold the calls that have not ended, and the rest of what is watched as it is now.
 
     A session whose pod the watch has not told of yet would seem to have lost it, and be given another; one that ends
-    would seem to have no calls, and its pod be deleted with those that run in it.
+    would seem to have no calls, and its pod be deleted with those that run in it; a toolspec would seem to lack its
+    toolkit, and be told so.
 
     Raises:
         Unavailable: the cluster could not be read.

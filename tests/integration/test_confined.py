@@ -7,20 +7,11 @@ from pathlib import Path
 import pytest
 
 from tests.integration.pipeline import Object, a_call, a_class, a_session, ended, manifest
-
-NOTHING: Object = {
-    "destructive": False,
-    "reads": [],
-    "writes": [],
-    "network": {},
-    "filesystem": {},
-    "creds": {},
-}
-"""What a toolkit says of `touch` that does not know it."""
+from tests.unit.api.manifests import EFFECTS
 
 
 def world(*folders: str) -> list[Object]:
-    """A class whose only tool is `touch`, under a toolspec for calls that touch nothing but these folders."""
+    """A class whose only tool is `touch`, of which its toolkit says that it does nothing, bound to these folders."""
     slot = {"name": "files", "type": "stringList"}
     toolkit = {
         "name": "touch",
@@ -29,7 +20,7 @@ def world(*folders: str) -> list[Object]:
         "target": {"binary": "touch"},
         "parser": {"kind": "declarative"},
         "env": {"allowed": []},
-        "subcommands": [{"path": [], "effects": NOTHING, "positional": [slot]}],
+        "subcommands": [{"path": [], "effects": EFFECTS, "positional": [slot]}],
     }
     toolspec = {
         "name": "touch",

@@ -35,7 +35,8 @@ What is told of a refusal is what the status of the refused call says. Values th
 
 \b
 Exit code: 0  every call would run
-           1  some call would not
+           1  some call would not, or that is not certain: its program has to be
+              asked for its version
            2  there is no call, a file cannot be read, no cluster
 """
 

@@ -17,10 +17,12 @@ from toolcall_operator.core.readiness import Objection
 from toolcall_operator.core.target import Target
 from toolcall_operator.core.world import World
 
+_VERDICTS = {True: "would run", False: "would not run"}
+
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """Whether the call would run, and why, in lines without secrets."""
+    """Whether the call would run for certain, and why, in lines without secrets."""
 
     allowed: bool
     lines: tuple[str, ...]
@@ -32,8 +34,11 @@ def explained(call: ToolCall, world: World, now: datetime) -> Explained:
     found = targets.found(call, world)
     decision = _decision(call, found, world, now)
     allowed = not checks and (decision is None or isinstance(decision, Allowed))
-    lines = (*_told(call, found, allowed=allowed), *_checks(checks), *_policy(found, decision))
-    return Explained(allowed, lines)
+    probed = not checks and decision is not None and judging.unasked(decision) is not None
+    verdict = "is decided when its program was asked for its version" if probed else _VERDICTS[allowed]
+    return Explained(
+        allowed and not probed, (*_told(call, found, verdict), *_checks(checks), *_policy(found, decision))
+    )
 
 
 def _decision(call: ToolCall, found: Target | None, world: World, now: datetime) -> Decision | None:
@@ -42,8 +47,7 @@ def _decision(call: ToolCall, found: Target | None, world: World, now: datetime)
     return judging.decided(call, found, world.toolspecs or (), now)
 
 
-def _told(call: ToolCall, found: Target | None, *, allowed: bool) -> Iterator[str]:
-    verdict = "would run" if allowed else "would not run"
+def _told(call: ToolCall, found: Target | None, verdict: str) -> Iterator[str]:
     yield f"ToolCall {call.metadata.namespace}/{call.metadata.name} {verdict}"
     if found:
         names = found.session.metadata.name, found.session_class.metadata.name, found.tool.name

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StrictBool, StrictInt, StrictStr
 
 from toolcall_operator.api.base import Model
-from toolcall_operator.api.schema import Distinct, Text, in_schema
+from toolcall_operator.api.schema import Text, in_schema
 from toolcall_operator.api.types import EMPTY_IS_ABSENT, INT64, OneLine, Paragraph
 
 ArgumentType = Literal["bool", "string", "int", "path", "url", "enum", "stringList"]
@@ -22,7 +22,6 @@ SlotName = Annotated[
     StrictStr, Text("^[A-Za-z_][A-Za-z0-9_-]{0,63}$", 64, "made of letters, digits, '_' and '-', no digit first")
 ]
 Whole = Annotated[StrictInt, Field(ge=-INT64, le=INT64), in_schema(format="int64")]
-Allowed = Annotated[tuple[OneLine, ...], Distinct()]
 
 _SEPARATOR = Annotated[StrictStr, Field(max_length=8)]
 
@@ -31,11 +30,24 @@ class Argument(Model):
     """One value on a command line: what it may be."""
 
     type: ArgumentType = Field(
-        description="What the value is. stringList: several values, of a repeated flag or of the rest of the line."
+        description=(
+            "What the value is. stringList: several values, of a repeated flag or of the rest of the line. url: anything "
+            "without white space and control characters that is neither empty nor a lone dash, as programs also take "
+            "example.com/x, git@example.com:x and the name of a remote; constraints and network lists say where it may "
+            "lead."
+        )
     )
-    values: Allowed = Field(default=(), max_length=256, description="For enum: the values there are.")
+    values: tuple[OneLine, ...] = Field(
+        default=(),
+        max_length=256,
+        description="The only values there are; of a stringList each is one of them. Required for enum, not for bool.",
+    )
     split_on: Annotated[_SEPARATOR | None, EMPTY_IS_ABSENT] = Field(
-        default=None, description="For stringList: what separates several values in one argument, such as a comma."
+        default=None,
+        description=(
+            "What separates several values in one argument, such as a comma. Only stringList takes several: with any "
+            "other type an argument that holds it is refused."
+        ),
     )
     minimum: Whole | None = Field(default=None, description="For int: the least value.")
     maximum: Whole | None = Field(default=None, description="For int: the greatest value.")
@@ -59,7 +71,11 @@ class Flag(Argument):
         default=False, description="Whether nothing after this flag and its value is read as a flag (python3 -c)."
     )
     requires_constraint: StrictBool = Field(
-        default=False, description="Whether calls may use it only under a toolspec with a constraint that names it."
+        default=False,
+        description=(
+            "Whether calls may use it only under a toolspec with a constraint that names it. Any constraint that does is "
+            "enough, also one that is always true: what it asks for is up to its author."
+        ),
     )
     sensitive: StrictBool = Field(default=False, description="Whether its values must not be shown.")
 
@@ -70,7 +86,7 @@ class Flag(Argument):
 
 
 class Positional(Argument):
-    """A place for an argument that is no flag; the last one takes all that is left if it is a stringList."""
+    """A place for an argument that is no flag; a stringList takes all that is left if it is the last, or else one."""
 
     name: SlotName = Field(description="The name under which its value is found.")
     required: StrictBool = Field(default=False, description="Whether it must be there.")

@@ -5,14 +5,13 @@ from typing import Annotated, Literal
 from pydantic import Field, StrictBool
 
 from toolcall_operator.api.base import Model
-from toolcall_operator.api.schema import Distinct
 from toolcall_operator.api.types import EnvName, LongLine
 
 Category = Literal["network", "filesystem"]
-Categories = Annotated[tuple[Category, ...], Distinct()]
+Categories = Annotated[tuple[Category, ...], Field(max_length=16)]
 Template = LongLine
 """Text with parts in braces that stand for values of the call: {flag:output}, {positional:url|host}, {env:HOST}."""
-EnvNames = Annotated[tuple[EnvName, ...], Distinct()]
+EnvNames = Annotated[tuple[EnvName, ...], Field(max_length=64)]
 
 
 class NetworkEffects(Model):
@@ -34,20 +33,16 @@ class FilesystemEffects(Model):
 class CredentialEffects(Model):
     """Which credentials a subcommand works with."""
 
-    required: EnvNames = Field(
-        default=(), max_length=64, description="Variables of env.allowed that carry the credentials it needs."
-    )
-    writes: EnvNames = Field(
-        default=(), max_length=64, description="Variables of env.allowed whose credentials it changes."
-    )
+    required: EnvNames = Field(default=(), description="Variables of env.allowed that carry the credentials it needs.")
+    writes: EnvNames = Field(default=(), description="Variables of env.allowed whose credentials it changes.")
 
 
 class Effects(Model):
     """Everything a subcommand does to the world."""
 
     destructive: StrictBool = Field(description="Whether it can destroy what cannot be had again.")
-    reads: Categories = Field(max_length=2, description="What it reads from.")
-    writes: Categories = Field(max_length=2, description="What it writes to.")
+    reads: Categories = Field(description="What it reads from.")
+    writes: Categories = Field(description="What it writes to.")
     network: NetworkEffects = Field(description="Where it connects to.")
     filesystem: FilesystemEffects = Field(description="Which files it touches.")
     creds: CredentialEffects = Field(description="Which credentials it works with.")

@@ -45,7 +45,12 @@ class PermissionCheck(Model):
 class Permission(Model):
     """What a subcommand needs to be permitted."""
 
-    state_impact: OneLine = Field(description="How it changes what it works on.")
+    state_impact: OneLine = Field(
+        description=(
+            "How it changes what it works on: readonly, readwrite or external, which need a check, or stateless or "
+            "passthrough, which are granted without one; in upper or lower case."
+        )
+    )
     check: PermissionCheck | None = Field(default=None, description="What is asked before it runs.")
     tool_name: OneLine | None = Field(default=None, description="The tool that is asked about; for the runner.")
 

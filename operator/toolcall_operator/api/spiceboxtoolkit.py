@@ -55,7 +55,9 @@ class Target(Model):
         default=None, description="The versions that are described, such as >=2.30."
     )
     version_probe: VersionProbe | None = Field(default=None, description="How to ask it for its version.")
-    pinned_binary_hash: OneLine | None = Field(default=None, description="The hash of its file; for the runner.")
+    pinned_binary_hash: Annotated[OneLine | None, EMPTY_IS_ABSENT] = Field(
+        default=None, description="Must be absent: nothing here compares its file with a hash."
+    )
 
 
 class Parser(Model):

@@ -7,12 +7,12 @@ from pydantic import Field, StrictBool
 from toolcall_operator.api.base import Manifest, Model, ObjectMeta, Observed
 from toolcall_operator.api.conditions import Condition
 from toolcall_operator.api.effects import Categories
-from toolcall_operator.api.schema import Distinct, KeyedBy
+from toolcall_operator.api.schema import KeyedBy
 from toolcall_operator.api.spiceboxtoolkit import Revision
 from toolcall_operator.api.types import Count64, EnvName, Expression, FreeForm, LongLine, OneLine, Paragraph, ToolName
 
-Listed = Annotated[tuple[LongLine, ...], Field(max_length=256), Distinct()]
-Words = Annotated[tuple[OneLine, ...], Distinct()]
+Listed = Annotated[tuple[LongLine, ...], Field(max_length=256)]
+Words = tuple[OneLine, ...]
 """Subcommands by their words, joined by single spaces; the bare program is the empty text."""
 
 
@@ -41,8 +41,8 @@ class DeniedEffects(Model):
     """Effects that calls may not have."""
 
     destructive: StrictBool = Field(default=False, description="Whether destructive subcommands are refused.")
-    reads: Categories = Field(default=(), max_length=2, description="What calls may not read from.")
-    writes: Categories = Field(default=(), max_length=2, description="What calls may not write to.")
+    reads: Categories = Field(default=(), description="What calls may not read from.")
+    writes: Categories = Field(default=(), description="What calls may not write to.")
     creds: DeniedCredentials = Field(
         default_factory=DeniedCredentials, description="What calls may not do to credentials."
     )
@@ -74,7 +74,7 @@ class AllowedFilesystem(Model):
 class AllowedCredentials(Model):
     """Which credentials calls may work with."""
 
-    required: Annotated[tuple[EnvName, ...], Field(max_length=256), Distinct()] | None = Field(
+    required: Annotated[tuple[EnvName, ...], Field(max_length=256)] | None = Field(
         default=None, description="The only variables. An empty list allows none; absent: not judged."
     )
 

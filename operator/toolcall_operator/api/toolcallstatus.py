@@ -111,7 +111,7 @@ class Confinement(Observed):
     writable: tuple[Path, ...] | None = Field(
         default=None,
         max_length=256,
-        description="The only folders it can write to. Absent: all that its sandbox can write to.",
+        description="It can write to nothing but what is below these folders, as far as its sandbox lets tools write.",
     )
 
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
+from functools import partial
 
 import click
 
@@ -46,4 +47,4 @@ def findings(files: Iterable[str]) -> tuple[Finding, ...]:
     loaded = manifests.read(files)
     at = datetime.now(UTC)
     documents = tuple(replace(each, raw=admission.completed(each.raw, at)) for each in loaded.documents)
-    return (*loaded.findings, *linter.lint(documents, (*policychecks.CHECKS, objections)))
+    return (*loaded.findings, *linter.lint(documents, (*policychecks.CHECKS, partial(objections, now=at))))

@@ -114,15 +114,16 @@ def resumed(call: ToolCall, world: World) -> Plan | None:
     return _planned(call, found, world, judged if accepted_by else None)
 
 
-def objections(call: ToolCall, world: World) -> Iterator[Objection]:
+def objections(call: ToolCall, world: World, now: datetime | None = None) -> Iterator[Objection]:
     """Everything that speaks against a call, in the order of the checks; the toolspecs are asked last, and once.
 
-    That the version of a program is not known does not: it is asked for it before the call runs.
+    Their rules may ask for the time, `now`. That the version of a program is not known is no objection: it is asked for
+    it before the call runs.
     """
     yield from _objections(call, world)
     found = targets.found(call, world)
     if found and judging.is_judged(found):
-        decision = judging.decided(call, found, world.toolspecs or ())
+        decision = judging.decided(call, found, world.toolspecs or (), now)
         if not isinstance(decision, Allowed) and not judging.unasked(decision):
             yield judging.objection(decision)
 

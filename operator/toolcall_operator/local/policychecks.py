@@ -5,39 +5,45 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from toolcall_operator.api.parsing import Parsed
-from toolcall_operator.api.spiceboxclass import SpiceboxClass
+from toolcall_operator.api.spiceboxclass import SpiceboxClass, SpiceboxClassSpec
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.spiceboxtoolkit import SpiceboxToolkit
 from toolcall_operator.api.spiceboxtoolspec import SpiceboxToolspec
-from toolcall_operator.core.policy.loading import coverage
+from toolcall_operator.core.policy.loading import coverage, toolkits
 from toolcall_operator.core.policy.loading.coverage import NotInClass
 from toolcall_operator.core.policy.loading.reasons import Objection, PolicyReason
 from toolcall_operator.local.findings import Level
 from toolcall_operator.local.keys import Key
 from toolcall_operator.local.lint import Check, Known, Remark
+from toolcall_operator.local.policies import Policies
 
 
 def toolkit_is_whole(parsed: Parsed, known: Known) -> Iterator[Remark]:
     """Toolspecs can build on a toolkit."""
     if isinstance(parsed, SpiceboxToolkit):
-        yield from _problems(known.policies.library.toolkit(parsed.metadata.name))
+        found = known.policies.library.toolkit(parsed.metadata.name)
+        if isinstance(found, Objection):
+            yield from _problems(found)
+            if found.reason is PolicyReason.NAME_TAKEN:  # so nobody looked further
+                yield from (Remark(problem.path, problem.message) for problem in toolkits.problems(parsed.spec))
 
 
 def toolspec_can_judge(parsed: Parsed, known: Known) -> Iterator[Remark]:
     """A toolspec can judge calls; its toolkit may be in the cluster already."""
     if isinstance(parsed, SpiceboxToolspec):
-        yield from _problems(known.policies.library.toolspec(parsed.metadata.name))
+        for objection in known.policies.library.objections(parsed.metadata.name):
+            yield from _problems(objection)
 
 
 def class_is_covered(parsed: Parsed, known: Known) -> Iterator[Remark]:
-    """Every tool of a class that names toolspecs has one; those that are in no file may be in the cluster already."""
+    """Every tool of a class that names toolspecs has one; what is in no file may be in the cluster already."""
     if not isinstance(parsed, SpiceboxClass):
         return
     absent = [each.name for each in parsed.spec.toolspecs if known.lacks(_toolspec(each.name))]
     for name in absent:
         message = f"names a SpiceboxToolspec, {name}, that is not in these files"
         yield Remark("spec.toolspecs", message, Level.WARNING)
-    if not absent and (lacking := coverage.lacking(parsed.spec, known.policies.library)):
+    if not absent and (lacking := coverage.lacking(_certain(parsed.spec, known.policies), known.policies.library)):
         yield Remark("spec.toolspecs", lacking.removeprefix("spec.toolspecs "))
 
 
@@ -53,11 +59,17 @@ def session_narrows_its_class(parsed: Parsed, known: Known) -> Iterator[Remark]:
 CHECKS: tuple[Check, ...] = (toolkit_is_whole, toolspec_can_judge, class_is_covered, session_narrows_its_class)
 
 
-def _problems(found: object) -> Iterator[Remark]:
-    if isinstance(found, Objection):
-        level = Level.WARNING if found.reason is PolicyReason.TOOLKIT_MISSING else Level.ERROR
-        for problem in found.problems:
-            yield Remark(problem.path, problem.message, level)
+def _problems(found: Objection) -> Iterator[Remark]:
+    level = Level.WARNING if found.reason is PolicyReason.TOOLKIT_MISSING else Level.ERROR
+    for problem in found.problems:
+        yield Remark(problem.path, problem.message, level)
+
+
+def _certain(spec: SpiceboxClassSpec, policies: Policies) -> SpiceboxClassSpec:
+    """The class without the tools that lack nothing but a toolkit that is in no file."""
+    waiting = {each.tool for each in policies.waiting_among(each.name for each in spec.toolspecs)}
+    lacking = waiting.intersection(coverage.uncovered(spec, policies.library))
+    return spec.model_copy(update={"tools": tuple(tool for tool in spec.tools if tool.name not in lacking)})
 
 
 def _toolspec(name: str) -> Key:

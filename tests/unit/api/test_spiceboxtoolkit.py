@@ -119,6 +119,21 @@ def test_what_is_not_said_is_the_strict_reading() -> None:
     assert (read.subcommands[0].name, read.subcommands[0].stdin, read.env_defaults) == ("", "Data", {})
 
 
+def test_a_text_that_stands_twice_in_a_list_is_taken() -> None:
+    effects = {
+        **manifests.EFFECTS,
+        "reads": ["network"] * 3,
+        "writes": ["network"] * 3,
+        "creds": {"required": ["A", "A"], "writes": ["A", "A"]},
+    }
+    kinds = {"long": "kind", "type": "enum", "values": ["a", "a"]}
+
+    twice = manifests.toolkit(subcommands=[manifests.subcommand(effects=effects, flags=[kinds])])
+
+    assert list(conformance.objections(twice, SCHEMA)) == []
+    assert spec(twice).subcommands[0].flags[0].values == ("a", "a")
+
+
 @pytest.mark.parametrize(
     ("subcommand", "uses"),
     (

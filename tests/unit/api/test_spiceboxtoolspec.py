@@ -107,6 +107,23 @@ def test_a_toolspec_that_does_not_say_which_subcommands_it_allows_is_refused_by_
     assert [(each.path, each.keyword) for each in conformance.objections(unsaid, SCHEMA)] == [("spec", "required")]
 
 
+def test_a_text_that_stands_twice_in_a_list_is_taken() -> None:
+    twice = manifests.toolspec(
+        allowSubcommands=["", ""],
+        deny={"effects": {"reads": ["network"] * 3, "writes": ["filesystem"] * 3}},
+        allow={
+            "network": {"destinations": ["a", "a"]},
+            "filesystem": {"pathsUnder": ["/a", "/a"]},
+            "creds": {"required": ["A", "A"]},
+        },
+        exceptions=[{"overrides": ["deny.effects.reads"] * 2, "when": "true"}],
+        sensitive={"env": ["A", "A"], "flags": ["a", "a"], "positional": ["a", "a"]},
+    )
+
+    assert list(conformance.objections(twice, SCHEMA)) == []
+    assert spec(twice).allow_subcommands == ("", "")
+
+
 @pytest.mark.parametrize(
     ("fields", "path"),
     (

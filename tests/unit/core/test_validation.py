@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit.core import examples
+from tests.unit.core import examples, policies
 from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.core import validation
 from toolcall_operator.core.outcomes import Refused
@@ -292,6 +292,13 @@ def test_every_refusal_is_one_short_printable_line_without_a_value(env: dict[str
         assert found.message.isprintable()
         assert len(found.message) <= 1024
         assert "s3cr3t" not in found.message
+
+
+def test_a_rule_that_asks_for_the_time_objects_to_nothing_when_it_is_told_it() -> None:
+    early = policies.toolspec(constraints=[{"cel": "now() > timestamp('2026-01-01T00:00:00Z')"}])
+
+    assert not [*validation.objections(examples.call(), policies.world(early), examples.NOW)]
+    assert [*validation.objections(examples.call(), policies.world(early))]
 
 
 def refusals(call: ToolCall, world: World) -> list[Refused]:

@@ -6,6 +6,7 @@ import json
 import tempfile
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +81,7 @@ def test_any_value_of_any_field_is_taken_or_told(kind: str, field: str, fragment
     completed = [replace(each, raw=admission.completed(each.raw, NOW)) for each in loaded.documents]
     cluster = FileCluster(loaded.documents, lambda: NOW)
 
-    told = (*loaded.findings, *lint.lint(completed, (objections,)), *cluster.findings)
+    told = (*loaded.findings, *lint.lint(completed, (partial(objections, now=NOW),)), *cluster.findings)
 
     assert all(finding.line >= 1 and finding.message for finding in told)
     assert all(entry.call or entry.end for entry in cluster.entries)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 
 from toolcall_operator.api.commandline import Argument, Flag, Positional
@@ -27,7 +26,6 @@ def positionals(described: Sequence[Positional], path: str, *, double_dash: bool
         )
     if behind and not double_dash:
         yield Problem(f"{path}[{behind[0]}].afterDashDash", "cannot be: spec.parser.doubleDash is Refused")
-    yield from _never_reached(described, path)
 
 
 def _flag(flag: Flag, path: str) -> Iterator[Problem]:
@@ -46,14 +44,11 @@ def _argument(argument: Argument, path: str) -> Iterator[Problem]:
     """What each type needs, and what has a meaning for it alone."""
     if argument.type == "enum" and not argument.values:
         yield Problem(f"{path}.values", "is required for type enum")
-    for field, given, wanted in (
-        ("values", bool(argument.values), "enum"),
-        ("splitOn", argument.split_on is not None, "stringList"),
-        ("minimum", argument.minimum is not None, "int"),
-        ("maximum", argument.maximum is not None, "int"),
-    ):
-        if given and argument.type != wanted:
-            yield Problem(f"{path}.{field}", f"is for type {wanted} only, and this is {argument.type}")
+    if argument.type == "bool" and argument.values:
+        yield Problem(f"{path}.values", "cannot be for type bool")
+    for field, bound in (("minimum", argument.minimum), ("maximum", argument.maximum)):
+        if bound is not None and argument.type != "int":
+            yield Problem(f"{path}.{field}", f"is for type int only, and this is {argument.type}")
     if argument.minimum is not None and argument.maximum is not None and argument.minimum > argument.maximum:
         yield Problem(f"{path}.minimum", "must be at most maximum")
 
@@ -78,10 +73,3 @@ def _names(flag: Flag) -> Iterator[tuple[str, str]]:
         yield "short", f"-{flag.short}"
     if flag.name:
         yield "long" if flag.long else "short", flag.name
-
-
-def _never_reached(described: Sequence[Positional], path: str) -> Iterator[Problem]:
-    """Only the last place on each side of a double dash can take several arguments."""
-    for index, (slot, following) in enumerate(itertools.pairwise(described), 1):
-        if slot.type == "stringList" and not following.after_dash_dash:
-            yield Problem(f"{path}[{index}]", f"is never reached: {slot.name} before it takes all that is left")

@@ -83,6 +83,11 @@ class Library:
             self._found[name] = toolspecs.judged(seen, self._find)
         return self._found[name]
 
+    def objections(self, name: str) -> tuple[Objection, ...]:
+        """Everything that speaks against a toolspec, looked for anew; none if there is no such toolspec."""
+        seen = self._seen.get(name)
+        return () if seen is None else tuple(toolspecs.objections(seen, self._find))
+
     def _put(self, name: str, seen: SpiceboxToolspec | Unread) -> Names:
         before = self._seen.get(name)
         if before is not None and _same(before, seen):

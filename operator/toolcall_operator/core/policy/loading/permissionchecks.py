@@ -1,4 +1,4 @@
-"""What is wrong with the permissions of a toolkit: ids that name what is not there, expressions that mean nothing."""
+"""What is wrong with the permissions of a toolkit: checks that lack, names of what is not there, wrong expressions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from toolcall_operator.core.policy.cel.programs import CelError, Kind
 from toolcall_operator.core.policy.commandline.quoting import quoted
 from toolcall_operator.core.policy.deciding import resource
 
-_ALWAYS_GRANTED = ("passthrough", "stateless")
+_CHECKED = ("readonly", "readwrite", "external")
+_ALWAYS_GRANTED = ("stateless", "passthrough")
 _NAME = re.compile(r"\{([^{}]*)\}")
 
 
@@ -35,15 +36,29 @@ def of_subcommand(
 def _granted_though_destructive(subcommand: Subcommand, path: str, of_all: Permission | None) -> Iterator[Problem]:
     """What destroys is not what nobody has to be asked for: one of the two fields is wrong."""
     counts = subcommand.permission or of_all
-    if subcommand.effects.destructive and counts and counts.state_impact in _ALWAYS_GRANTED:
+    if subcommand.effects.destructive and counts and _impact(counts) in _ALWAYS_GRANTED:
         where = f"{path}.permission" if subcommand.permission else "spec.permission"
-        words = f"is {counts.state_impact}, which is granted without a check, and {path} is destructive"
+        words = f"is {_impact(counts)}, which is granted without a check, and {path} is destructive"
         yield Problem(f"{where}.stateImpact", words)
 
 
 def _permission(permission: Permission | None, path: str, names: Collection[str]) -> Iterator[Problem]:
-    if permission and permission.check:
+    if permission is None:
+        return
+    impact = _impact(permission)
+    if impact not in {*_CHECKED, *_ALWAYS_GRANTED}:
+        yield Problem(f"{path}.stateImpact", f"must be one of {', '.join((*_CHECKED, *_ALWAYS_GRANTED))}")
+    if impact in _CHECKED and not permission.check:
+        yield Problem(f"{path}.check", f"is required where stateImpact is {impact}")
+    if impact in _ALWAYS_GRANTED and permission.check:
+        yield Problem(f"{path}.check", f"cannot be where stateImpact is {impact}, which is granted without a check")
+    if permission.check:
         yield from _check(permission.check, f"{path}.check", names)
+
+
+def _impact(permission: Permission) -> str:
+    """The impact as it is compared: in lower case."""
+    return permission.state_impact.lower()
 
 
 def _variant(variant: PermissionVariant, path: str, names: Collection[str]) -> Iterator[Problem]:

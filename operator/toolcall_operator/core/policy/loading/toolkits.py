@@ -80,6 +80,12 @@ def version_can_be_found(spec: SpiceboxToolkitSpec) -> Iterator[Problem]:
         yield from extraction.problems(spec.target.version_probe)
 
 
+def no_hash_is_asked_for(spec: SpiceboxToolkitSpec) -> Iterator[Problem]:
+    """Nobody believes a program to be pinned that is not."""
+    if spec.target.pinned_binary_hash:
+        yield Problem("spec.target.pinnedBinaryHash", "cannot be set: nothing here compares the program with a hash")
+
+
 def parser_is_a_description(spec: SpiceboxToolkitSpec) -> Iterator[Problem]:
     """The command line is read by what the toolkit says, and by nothing else."""
     if spec.parser.kind == "builtin":
@@ -133,6 +139,7 @@ def permission_names_what_is_there(spec: SpiceboxToolkitSpec) -> Iterator[Proble
 CHECKS: tuple[Callable[[SpiceboxToolkitSpec], Iterator[Problem]], ...] = (
     version_is_told,
     version_can_be_found,
+    no_hash_is_asked_for,
     parser_is_a_description,
     env_can_be_given,
     env_defaults_hold_no_secret,

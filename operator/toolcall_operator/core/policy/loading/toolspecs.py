@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from toolcall_operator.api.parsing import Problem
+from toolcall_operator.api.spiceboxtoolkit import SpiceboxToolkitSpec
 from toolcall_operator.api.spiceboxtoolspec import PolicyException, SpiceboxToolspec, SpiceboxToolspecSpec, ToolkitRef
 from toolcall_operator.core.policy.cel import programs
 from toolcall_operator.core.policy.cel.programs import CelError, Kind, Program
@@ -46,14 +47,27 @@ class Toolspec:
 def judged(toolspec: SpiceboxToolspec | Unread, find: Find) -> Toolspec | Objection:
     """The toolspec, or what is wrong with it: everything in the first phase that finds anything."""
     if isinstance(toolspec, Unread):
-        return Objection.of(PolicyReason.SPEC_LOAD_FAILED, toolspec.problems)
+        return _unread(toolspec)
     spec, toolkit = toolspec.spec, find(toolspec.spec.toolkit)
     if isinstance(toolkit, str):
-        return Objection.of(PolicyReason.TOOLKIT_MISSING, [Problem("spec.toolkit", toolkit)])
-    for reason, phase in PHASES:
-        if found := tuple(phase(spec, toolkit)):
-            return Objection.of(reason, found)
-    return _toolspec(toolspec.metadata.name, spec, toolkit)
+        return _missing(toolkit)
+    first = next(_by_phase(spec, toolkit), None)
+    return first or _toolspec(toolspec.metadata.name, spec, toolkit)
+
+
+def objections(toolspec: SpiceboxToolspec | Unread, find: Find) -> Iterator[Objection]:
+    """Everything that speaks against a toolspec; the first is what it is judged to be.
+
+    Of one without a toolkit, all that can be told without it follows.
+    """
+    if isinstance(toolspec, Unread):
+        yield _unread(toolspec)
+        return
+    spec, toolkit = toolspec.spec, find(toolspec.spec.toolkit)
+    if isinstance(toolkit, str):
+        yield _missing(toolkit)
+        spec, toolkit = _alone(spec), _NO_TOOLKIT
+    yield from _by_phase(spec, toolkit)
 
 
 def expressions_can_be_compiled(spec: SpiceboxToolspecSpec, _toolkit: Toolkit) -> Iterator[Problem]:
@@ -82,6 +96,45 @@ PHASES: tuple[tuple[PolicyReason, Phase], ...] = (
     (PolicyReason.UNKNOWN_SUBCOMMAND, subcommands_are_there),
 )
 """In this order; the first that finds anything tells all it finds."""
+
+_NO_TOOLKIT = Toolkit.of(
+    "",
+    SpiceboxToolkitSpec.model_validate(
+        {
+            "name": "none",
+            "toolkitRevision": "none",
+            "target": {"binary": "none"},
+            "parser": {"kind": "declarative"},
+            "env": {"allowed": []},
+            "subcommands": [],
+        }
+    ),
+)
+"""Stands in for a toolkit that is not there, for a toolspec that names nothing of it."""
+
+
+def _unread(toolspec: Unread) -> Objection:
+    return Objection.of(PolicyReason.SPEC_LOAD_FAILED, toolspec.problems)
+
+
+def _missing(why: str) -> Objection:
+    return Objection.of(PolicyReason.TOOLKIT_MISSING, [Problem("spec.toolkit", why)])
+
+
+def _by_phase(spec: SpiceboxToolspecSpec, toolkit: Toolkit) -> Iterator[Objection]:
+    """What each phase finds; a field that an earlier one objected to has no meaning to a later one."""
+    told: set[str] = set()
+    for reason, phase in PHASES:
+        found = tuple(problem for problem in phase(spec, toolkit) if problem.path not in told)
+        if found:
+            yield Objection.of(reason, found)
+        told.update(problem.path for problem in found)
+
+
+def _alone(spec: SpiceboxToolspecSpec) -> SpiceboxToolspecSpec:
+    """The same without what it names of its toolkit."""
+    sensitive = spec.sensitive.model_copy(update={"flags": (), "positional": ()})
+    return spec.model_copy(update={"allow_subcommands": (), "sensitive": sensitive})
 
 
 def _expressions(spec: SpiceboxToolspecSpec) -> Iterator[tuple[str, str]]:

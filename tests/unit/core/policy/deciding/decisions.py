@@ -40,7 +40,7 @@ def names_repository(template: str, *transforms: str) -> dict[str, Any]:
         "resourceIDTemplate": template,
         "resourceIDTransforms": transforms,
     }
-    return {"stateImpact": "read", "check": check}
+    return {"stateImpact": "readonly", "check": check}
 
 
 _IN_FOLDER = "{flag:C|or:.}"

@@ -43,7 +43,7 @@ def asking(id_: dict[str, Any], *variants: dict[str, Any], **more: Any) -> dict[
 
 def permission(id_: dict[str, Any]) -> dict[str, Any]:
     """A permission on the resource of this id."""
-    return {"stateImpact": "read", "check": {"resourceType": "thing", "permission": "read", **id_}}
+    return {"stateImpact": "readonly", "check": {"resourceType": "thing", "permission": "read", **id_}}
 
 
 def variant(when: str, id_: dict[str, Any]) -> dict[str, Any]:

@@ -205,6 +205,17 @@ def test_a_toolspec_that_moves_to_another_tool_follows_that_one(library: Library
     assert library.drop_toolkit("cat") == {"say", "cat"}
 
 
+def test_everything_that_speaks_against_a_toolspec_begins_with_what_is_told_of_it(library: Library) -> None:
+    put(library, "say", version=None, constraints=[{"cel": "nobody"}])
+    put(library, "cat")
+
+    found = library.objections("say")
+
+    assert [each.reason for each in found] == [PolicyReason.SPEC_LOAD_FAILED, PolicyReason.CEL_COMPILE_ERROR]
+    assert found[0] == library.toolspec("say")
+    assert (library.objections("cat"), library.objections("nobody")) == ((), ())
+
+
 def test_a_thousand_toolspecs_of_ten_constraints_load_in_less_than_two_seconds(library: Library) -> None:
     """Each has two constraints of its own, and eight that stand in many."""
     flags = [{"long": f"flag-{index}", "type": "string", "requiresConstraint": index == 0} for index in range(200)]

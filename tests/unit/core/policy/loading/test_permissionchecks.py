@@ -26,6 +26,11 @@ def told(check: dict[str, Any] | None = None, **fields: Any) -> dict[str, str]: 
     return {problem.path.removeprefix("spec.subcommands[0]."): problem.message for problem in found}
 
 
+def of_toolkit(permission: dict[str, Any]) -> dict[str, str]:
+    """The problems of a toolkit whose subcommands have this permission."""
+    return {each.path: each.message for each in toolkits.problems(policies.spiceboxtoolkit(permission=permission).spec)}
+
+
 @pytest.mark.parametrize(
     "check",
     (
@@ -73,7 +78,43 @@ def test_a_variant_is_looked_at_as_well() -> None:
     }
 
 
-@pytest.mark.parametrize("impact", ("passthrough", "stateless"))
+@pytest.mark.parametrize("impact", ("readonly", "readwrite", "external", "ReadOnly", "EXTERNAL"))
+def test_a_permission_that_is_not_always_granted_needs_a_check_wherever_it_stands(impact: str) -> None:
+    unchecked, lacking = {"stateImpact": impact}, f"is required where stateImpact is {impact.lower()}"
+
+    assert told(permission=unchecked) == {"permission.check": lacking}
+    assert told(permissionVariants=[{"when": "true", "check": unchecked}]) == {
+        "permissionVariants[0].check.check": lacking
+    }
+    assert of_toolkit(unchecked) == {"spec.permission.check": lacking}
+
+
+@pytest.mark.parametrize("impact", ("stateless", "passthrough", "Stateless", "PassThrough"))
+def test_a_permission_that_is_always_granted_has_no_check(impact: str) -> None:
+    checked = {"stateImpact": impact, "check": CHECK}
+
+    assert told(permission={"stateImpact": impact}) == {}
+    assert told(permission=checked) == {
+        "permission.check": f"cannot be where stateImpact is {impact.lower()}, which is granted without a check"
+    }
+    assert of_toolkit(checked).keys() == {"spec.permission.check"}
+
+
+@pytest.mark.parametrize("impact", ("", "read", "reads", "readonly ", "read-only", "none", "statele\u017f\u017f"))
+def test_an_impact_that_there_is_not_is_told_which_there_are(impact: str) -> None:
+    words = "must be one of readonly, readwrite, external, stateless, passthrough"
+
+    for checked in ({}, {"check": CHECK}):
+        assert told(permission={"stateImpact": impact, **checked}) == {"permission.stateImpact": words}
+
+
+def test_a_toolkit_without_any_permission_needs_none() -> None:
+    effects = {**EFFECTS, "destructive": True, "writes": ["network"]}
+
+    assert toolkits.problems(policies.spiceboxtoolkit(subcommands=[subcommand(effects=effects)]).spec) == ()
+
+
+@pytest.mark.parametrize("impact", ("passthrough", "stateless", "Stateless"))
 @pytest.mark.parametrize("whose", ("subcommand", "toolkit"))
 def test_what_destroys_is_not_granted_without_a_check(impact: str, whose: str) -> None:
     permission = {"stateImpact": impact}
@@ -86,11 +127,14 @@ def test_what_destroys_is_not_granted_without_a_check(impact: str, whose: str) -
 
     where = "spec.permission" if whose == "toolkit" else "spec.subcommands[0].permission"
     assert problem.path == f"{where}.stateImpact"
-    assert problem.message == f"is {impact}, which is granted without a check, and spec.subcommands[0] is destructive"
+    assert (
+        problem.message
+        == f"is {impact.lower()}, which is granted without a check, and spec.subcommands[0] is destructive"
+    )
 
 
 def test_a_destructive_subcommand_with_a_permission_of_its_own_is_not_judged_by_that_of_all() -> None:
-    own = subcommand(effects={**EFFECTS, "destructive": True}, permission={"stateImpact": "external"})
+    own = subcommand(effects={**EFFECTS, "destructive": True}, permission={"stateImpact": "external", "check": CHECK})
 
     spec = policies.spiceboxtoolkit(subcommands=[own], permission={"stateImpact": "passthrough"}).spec
 

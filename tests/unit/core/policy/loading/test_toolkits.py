@@ -71,6 +71,7 @@ def test_everything_that_is_wrong_is_told_at_once() -> None:
         ({"version": None}, "spec.version", "is required"),
         ({"version": ""}, "spec.version", "is required"),
         ({"target": {"binary": "say", "versionRange": "about 2"}}, "spec.target.versionRange", "no range"),
+        ({"target": {"binary": "say", "pinnedBinaryHash": "sha256:0"}}, "spec.target.pinnedBinaryHash", "nothing here"),
         ({"parser": {"kind": "builtin"}}, "spec.parser.kind", "must be declarative"),
         ({"parser": {"kind": "declarative", "name": "git"}}, "spec.parser.name", "cannot be set"),
         ({"env": {"allowed": [{"name": "A"}, {"name": "B-C"}]}}, "spec.env.allowed[1].name", "no process"),
@@ -85,6 +86,10 @@ def test_what_is_wrong_with_a_toolkit_is_told_by_its_field(spec: dict[str, Any],
 
     assert found.keys() == {path}
     assert says in found[path]
+
+
+def test_a_hash_that_is_an_empty_text_is_none() -> None:
+    assert told(target={"binary": "say", "pinnedBinaryHash": ""}) == {}
 
 
 def test_a_sensitive_variable_without_a_credential_is_named() -> None:

@@ -82,6 +82,42 @@ def test_the_first_phase_that_finds_anything_is_told(spec: dict[str, Any], reaso
     assert found.message.startswith(says)
 
 
+WRONG: dict[str, Any] = {
+    "version": None,
+    "constraints": [{"cel": "nobody"}, {"message": "No cel."}],
+    "allowSubcommands": ["quiet"],
+}
+
+
+def test_every_phase_tells_what_it_finds_and_no_field_twice_where_all_of_it_is_asked_for() -> None:
+    found = [*toolspecs.objections(policies.spiceboxtoolspec(**WRONG), lambda _: policies.toolkit())]
+
+    assert [(each.reason, [problem.path for problem in each.problems]) for each in found] == [
+        (PolicyReason.SPEC_LOAD_FAILED, ["spec.version", "spec.constraints[1].cel"]),
+        (PolicyReason.CEL_COMPILE_ERROR, ["spec.constraints[0].cel"]),
+        (PolicyReason.UNKNOWN_SUBCOMMAND, ["spec.allowSubcommands[0]"]),
+    ]
+    assert found[0] == objection(**WRONG)
+
+
+def test_without_its_toolkit_everything_else_is_told_that_can_be() -> None:
+    wrong = policies.spiceboxtoolspec(**WRONG, sensitive={"flags": ["any"], "positional": ["any"], "env": ["A-B"]})
+
+    found = [*toolspecs.objections(wrong, lambda _: "is not there")]
+
+    assert [(each.reason, [problem.path for problem in each.problems]) for each in found] == [
+        (PolicyReason.TOOLKIT_MISSING, ["spec.toolkit"]),
+        (PolicyReason.SPEC_LOAD_FAILED, ["spec.version", "spec.constraints[1].cel", "spec.sensitive.env[0]"]),
+        (PolicyReason.CEL_COMPILE_ERROR, ["spec.constraints[0].cel"]),
+    ]
+
+
+def test_nothing_speaks_against_a_toolspec_that_can_judge_and_one_thing_against_what_cannot_be_read() -> None:
+    assert not [*toolspecs.objections(policies.spiceboxtoolspec(), lambda _: policies.toolkit())]
+    (found,) = toolspecs.objections(policies.UNREAD, lambda _: policies.toolkit())
+    assert found.reason is PolicyReason.SPEC_LOAD_FAILED
+
+
 def test_everything_that_one_phase_finds_is_told() -> None:
     found = objection(
         constraints=[{"cel": "call.flagg('a')"}, {"cel": "true"}, {"cel": "1"}],

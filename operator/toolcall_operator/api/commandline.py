@@ -31,10 +31,9 @@ class Argument(Model):
 
     type: ArgumentType = Field(
         description=(
-            "What the value is. stringList: several values, of a repeated flag or of the rest of the line. url: anything "
-            "without white space and control characters that is neither empty nor a lone dash, as programs also take "
-            "example.com/x, git@example.com:x and the name of a remote; constraints and network lists say where it may "
-            "lead."
+            "What the value is. stringList: several values, of a repeated flag or of the rest of the line. url: what "
+            "is neither empty nor a lone dash and holds no white space or control character, as programs also take "
+            "example.com/x, git@example.com:x and names of remotes for one; where it may lead is for toolspecs to say."
         )
     )
     values: tuple[OneLine, ...] = Field(
@@ -73,8 +72,8 @@ class Flag(Argument):
     requires_constraint: StrictBool = Field(
         default=False,
         description=(
-            "Whether calls may use it only under a toolspec with a constraint that names it. Any constraint that does is "
-            "enough, also one that is always true: what it asks for is up to its author."
+            "Whether calls may use it only under a toolspec with a constraint that names it. Any that does is enough, "
+            "also one that is always true: what it asks for is up to its author."
         ),
     )
     sensitive: StrictBool = Field(default=False, description="Whether its values must not be shown.")

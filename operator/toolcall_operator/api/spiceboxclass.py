@@ -114,10 +114,11 @@ class SpiceboxClassSpec(Model):
     )
     toolspecs: Annotated[tuple[ToolspecRef, ...], KeyedBy("name")] = Field(
         default=(),
+        min_length=1,
         max_length=256,
         description=(
-            "The SpiceboxToolspecs that judge calls. None: calls are not judged. Any: every call needs one that "
-            "accepts it."
+            "The SpiceboxToolspecs that judge calls: every call needs one that accepts it. Absent: calls are not judged; "
+            "an empty list is refused, since it could be meant either way."
         ),
     )
     session_defaults: Annotated[SessionDefaults, _SECTION] = Field(

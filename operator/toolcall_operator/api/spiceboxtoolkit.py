@@ -120,6 +120,11 @@ class Subcommand(Model):
     flags_end: Literal["AtDoubleDash", "AtFirstPositional"] | None = Field(
         default=None, description="After which argument nothing is a flag any more. Absent: as the parser says."
     )
+    double_dash: Literal["EndsFlags", "Refused"] | None = Field(
+        default=None,
+        description="What a double dash means. Refused also where what follows is handed on and read as flags. Absent: "
+        "as the parser says.",
+    )
     stdin: Literal["Data", "Program"] = Field(
         default="Data", description="What standard input is to it. Program: it runs what it reads there."
     )

@@ -98,7 +98,12 @@ class ToolspecDecision(Observed):
 
     accepted_by: Name | None = Field(default=None, description="The SpiceboxToolspec that accepted the call.")
     failures: tuple[ToolspecFailure, ...] = Field(
-        default=(), max_length=64, description="Every SpiceboxToolspec that refused the call, when none accepted it."
+        default=(),
+        max_length=64,
+        description=(
+            "The SpiceboxToolspecs that refused the call, when none accepted it: the first 64, with texts cut where "
+            "there is not room for all. The message of Finished tells how many there are."
+        ),
     )
 
 

@@ -27,11 +27,20 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """A call that cannot be decided on yet: what for, how long at most, and what it ends as after that."""
+    """A call that cannot be decided on yet: what for, how long at most, and what it ends as after that.
+
+    `words` say what it waits for, where the refusal does not.
+    """
 
     waiting: Waiting
     patience: timedelta
     refusal: Refused
+    words: str = ""
+
+    @property
+    def message(self) -> str:
+        """What people are told meanwhile."""
+        return self.words or self.refusal.message
 
 
 @dataclass(frozen=True, slots=True)

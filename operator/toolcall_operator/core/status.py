@@ -11,7 +11,13 @@ from pydantic import ValidationError
 
 from toolcall_operator.api.conditions import Condition
 from toolcall_operator.api.toolcall import ToolCall
-from toolcall_operator.api.toolcallstatus import Dispatch, ToolCallStatus, ToolspecDecision
+from toolcall_operator.api.toolcallstatus import (
+    Dispatch,
+    FailedRule,
+    ToolCallStatus,
+    ToolspecDecision,
+    ToolspecFailure,
+)
 from toolcall_operator.api.types import INT64
 from toolcall_operator.core import conditions, outputs
 from toolcall_operator.core.conditions import ConditionType, Look
@@ -125,7 +131,7 @@ def settled(call: ToolCall | Subject, outcome: Outcome, now: datetime) -> ToolCa
 
 
 def minimal(final: ToolCallStatus) -> ToolCallStatus:
-    """What matters of a last status that is too large to be kept: how and when the call ended, and where it ran."""
+    """What matters of a last status that is too large to be kept: how and when the call ended, who judged it, where."""
     kept = [
         each.model_copy(update={"message": "the status was too large to be kept whole"})
         if each.type in {*Terminal, ConditionType.FINISHED, ConditionType.RUNNING}
@@ -134,7 +140,22 @@ def minimal(final: ToolCallStatus) -> ToolCallStatus:
         if each.type in {*Terminal, ConditionType.FINISHED, ConditionType.RUNNING, ConditionType.VALIDATED}
     ]
     names = ("finished", "observed_generation", "started_at", "finished_at", "exit_code", "dispatch", "confinement")
-    return ToolCallStatus(**{name: getattr(final, name) for name in names}, conditions=tuple(kept))
+    return ToolCallStatus(
+        **{name: getattr(final, name) for name in names}, conditions=tuple(kept), toolspec=_minimal(final.toolspec)
+    )
+
+
+def _minimal(decision: ToolspecDecision | None) -> ToolspecDecision | None:
+    """Who accepted the call, or who refused it by which rule, without their words."""
+    if decision is None:
+        return None
+    failures = tuple(
+        ToolspecFailure(
+            spec_name=each.spec_name, failed_on=FailedRule(path=each.failed_on.path) if each.failed_on else None
+        )
+        for each in decision.failures
+    )
+    return ToolspecDecision(accepted_by=decision.accepted_by, failures=failures)
 
 
 def _ending(subject: Subject, outcome: Outcome, found: Verdict, look: Look) -> Iterator[Condition]:

@@ -34,6 +34,8 @@ from toolcall_operator.api.spiceboxtoolspec import (
 
 M = TypeVar("M", bound=Model)
 
+_LONGEST_TOOL = 64
+
 _NOTHING_ASKED = SpiceboxSessionSpec.model_construct(class_="")
 _NOTHING_OFFERED = SpiceboxClassSpec(resources=Resources(cpu=0, memory=0, ephemeral_storage=0))
 _NOTHING_DESCRIBED = SpiceboxToolkitSpec.model_construct(
@@ -49,15 +51,20 @@ _NOTHING_ALLOWED = SpiceboxToolspecSpec(toolkit=ToolkitRef.model_construct(name=
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """An object that cannot be read: as much of its manifest as its status needs, and what is wrong, field by field."""
+    """An object that cannot be read: as much of its manifest as its status needs, and what is wrong, field by field.
+
+    `tool` is the tool that a toolspec names, empty where it names none.
+    """
 
     manifest: Mapping[str, Any] = field(repr=False)
     problems: tuple[str, ...]
+    tool: str = ""
 
     @classmethod
     def of(cls, manifest: Mapping[str, Any], problems: Iterable[object]) -> Unread:
-        """What is kept of a manifest; of its spec that is nothing."""
-        return cls({name: manifest.get(name) for name in ("metadata", "status")}, tuple(map(str, problems)))
+        """What is kept of a manifest; of its spec that is the tool alone."""
+        kept = {name: manifest.get(name) for name in ("metadata", "status")}
+        return cls(kept, tuple(map(str, problems)), _tool(manifest.get("spec")))
 
     @property
     def why(self) -> str:
@@ -99,6 +106,13 @@ def toolspec(unread: Unread) -> SpiceboxToolspec:
         spec=_NOTHING_ALLOWED,
         status=_status(SpiceboxToolspecStatus, unread),
     )
+
+
+def _tool(spec: object) -> str:
+    """The text at `toolkit.name`, if it is there and not too long for a tool."""
+    toolkit = spec.get("toolkit") if isinstance(spec, Mapping) else None
+    name = toolkit.get("name") if isinstance(toolkit, Mapping) else None
+    return name if isinstance(name, str) and len(name) <= _LONGEST_TOOL else ""
 
 
 def _metadata(unread: Unread) -> dict[str, Any]:

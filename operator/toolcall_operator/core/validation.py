@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from toolcall_operator.api import paths
@@ -38,6 +38,8 @@ class Plan:
     """A call that may run, with what it runs in; `high_entropy` names the fields of it that look like secrets.
 
     `accepted_by` is the toolspec that allowed it, empty where calls are not judged. `world` is what was decided on.
+    `only_followed`: what a claimed call was accepted by is not there any more, or would not accept it now; its process
+    may be attached to, and is not started by whoever finds that nobody started it.
     """
 
     session: SpiceboxSession
@@ -46,6 +48,7 @@ class Plan:
     world: World
     accepted_by: str = ""
     high_entropy: tuple[str, ...] = ()
+    only_followed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +103,11 @@ def _meant(decision: Decision, call: ToolCall, found: Target, world: World) -> P
     return judging.objection(decision)
 
 
-def resumed(call: ToolCall, world: World) -> Plan | None:
+def resumed(call: ToolCall, world: World, now: datetime | None = None) -> Plan | None:
     """The plan by which a claimed call was started: that it may run was decided then, and is not asked again.
 
-    None: what it runs in is not to be found any more.
+    It is asked whether it could still be started, should nobody have done so: with another environment than it was
+    judged with, the same command line may do something else. None: what it runs in is not to be found any more.
     """
     found, status = targets.found(call, world), call.status
     if found is None:
@@ -111,7 +115,10 @@ def resumed(call: ToolCall, world: World) -> Plan | None:
     accepted_by = (status.toolspec.accepted_by if status and status.toolspec else None) or ""
     toolspec = next((each for each in world.toolspecs or () if each.name == accepted_by), None)
     judged = judging.Accepted(accepted_by, judging.toolkit_env(toolspec), status.confinement if status else None)
-    return _planned(call, found, world, judged if accepted_by else None)
+    if not accepted_by:
+        return _planned(call, found, world, None)
+    stands = judging.stands(call, found, toolspec, now)
+    return replace(_planned(call, found, world, judged), only_followed=not stands)
 
 
 def objections(call: ToolCall, world: World, now: datetime | None = None) -> Iterator[Objection]:

@@ -27,9 +27,9 @@ SILENT_WAIT = timedelta(seconds=1)
 class StillWaiting(Unavailable):
     """What was decided to run has to wait again; `refusal` is the end it comes to if that lasts."""
 
-    def __init__(self, refusal: Refused) -> None:
-        super().__init__(refusal.message)
-        self.refusal = refusal
+    def __init__(self, wait: Wait) -> None:
+        super().__init__(wait.message)
+        self.refusal = wait.refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,10 @@ async def reach(record: Record, ports: Ports, held: AsyncExitStack) -> Ready | L
 
     async def opened() -> Ready | Lost:
         world = await ports.cluster.observe(record.call, live=True)
-        plan, session = validation.resumed(record.call, world), f"SpiceboxSession {record.call.spec.session}"
+        plan, session = (
+            validation.resumed(record.call, world, ports.now()),
+            f"SpiceboxSession {record.call.spec.session}",
+        )
         if world.unread and world.session is None and not world.on_demand:
             raise Unavailable(f"{session} cannot be read: {world.unread}")  # its sandbox may be there all the same
         if plan is None:
@@ -105,8 +108,8 @@ async def decide(record: Record, ports: Ports) -> Plan | Refused | Unprobed:
             continue
         if time() < silent_until:
             until = min(until, silent_until)
-        elif shown != found.refusal.message:
-            shown = found.refusal.message
+        elif shown != found.message:
+            shown = found.message
             await show(record, found.waiting, shown, ports)
         await change(record, ports, until)
         found = await judged(record, ports)
@@ -175,7 +178,7 @@ async def entered(
         except SandboxLost as lost:  # nothing of this call was in it: another sandbox will do
             raise Unavailable(str(lost)) from lost
         if isinstance(decided, Wait):
-            raise StillWaiting(decided.refusal)
+            raise StillWaiting(decided)
         if isinstance(decided, Plan):
             await held.enter_async_context(opened.pop_all())
             return Ready(decided, sandbox)
@@ -195,7 +198,7 @@ async def renewed(plan: Plan | Unprobed, record: Record, ports: Ports) -> Plan |
     if isinstance(found, Wait):  # nothing is refused for what memory lacks
         found = validation.considered(record.call, await ports.cluster.observe(record.call, live=True), ports.now())
     if isinstance(found, Wait):
-        raise StillWaiting(found.refusal)
+        raise StillWaiting(found)
     return found
 
 

@@ -28,6 +28,9 @@ UNANSWERED = timedelta(seconds=30)
 """How long after its kill and its grace a call is given up whose start is not answered; one answer takes so long."""
 
 
+_NOT_STARTED_ANY_MORE = "its sandbox does not know it, and it is not started now: the toolspec that accepted it is gone, or would not any more"
+
+
 async def run(ready: Ready, record: Record, ports: Ports, stop: Stop) -> Outcome:
     """Claim the call for this life of its sandbox, then start it or attach to it, and see it to its end."""
     if not status.is_claimed(record.call):
@@ -83,6 +86,8 @@ async def follow(ready: Ready, record: Record, ports: Ports, stop: Stop) -> Outc
         nonlocal kept
         if stop.reason and call.metadata.uid not in await ready.sandbox.calls():
             return Lost(stop.reason, stopped_in_time(stop.reason).message)
+        if ready.plan.only_followed and call.metadata.uid not in await ready.sandbox.calls():
+            return Lost(Reason.TRANSPORT_LOST, _NOT_STARTED_ANY_MORE)
         async with (
             killed_when_asked(ready.sandbox, request, stop) as answered,
             ready.sandbox.start(due(request, call, ports)) as execution,

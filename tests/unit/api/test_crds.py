@@ -237,7 +237,7 @@ def test_what_the_model_takes_the_schema_takes(manifest: dict[str, Any]) -> None
         manifests.toolkit(globalFlags=[{"long": "a", "type": "stringList", "arity": 0}]),
         manifests.toolkit(subcommands=[manifests.subcommand("--a")]),
         manifests.toolspec(allowSubcommands=None),
-        manifests.toolspec(allowSubcommands=["a", "a"]),
+        manifests.session_class(allowedEnvNames=["A", "A"]),
         manifests.toolspec(toolkit={"name": "say"}),
         manifests.toolspec(deny={"effects": {"reads": ["disk"]}}),
     ),

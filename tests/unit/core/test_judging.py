@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -10,8 +11,9 @@ import pytest
 
 from tests.unit.core import examples, policies
 from toolcall_operator.api.spiceboxsession import SpiceboxSessionStatus
-from toolcall_operator.api.toolcallstatus import Dispatch
-from toolcall_operator.core import status, validation
+from toolcall_operator.api.toolcall import ToolCall
+from toolcall_operator.api.toolcallstatus import Dispatch, ToolCallStatus
+from toolcall_operator.core import conditions, status, validation
 from toolcall_operator.core.outcomes import Confinement, Refused, Wait
 from toolcall_operator.core.policy.deciding.candidates import Candidate, Invalid, Pending
 from toolcall_operator.core.reasons import Reason, Waiting
@@ -93,6 +95,7 @@ def test_a_toolspec_that_nobody_has_judged_yet_is_waited_for() -> None:
     assert isinstance(found, Wait)
     assert (found.waiting, found.patience) == (Waiting.POLICY, timedelta(seconds=30))
     assert (found.refusal.reason, found.refusal.failures[0].spec_name) == (Reason.TOOLSPEC_DENIED, "late")
+    assert found.message == "no toolspec allows the call yet; it waits for some to be judged: late"
 
 
 def test_a_toolspec_that_nobody_has_judged_yet_holds_up_no_call_that_another_allows() -> None:
@@ -115,6 +118,14 @@ def test_a_toolspec_that_cannot_be_read_denies_calls_of_every_tool() -> None:
 
     assert failure.spec_name == "broken"
     assert "spec.toolkit is required" in (failure.reason or "")
+
+
+def test_a_toolspec_of_another_tool_that_cannot_be_read_takes_no_part() -> None:
+    broken = Invalid("broken", "SpecLoadFailed", "spec.version is required", "cat")
+
+    (failure,) = refused(policies.world(broken, policies.toolspec(allowSubcommands=[]))).failures
+
+    assert failure.spec_name == "say"
 
 
 def test_every_toolspec_that_denied_is_on_the_status_of_the_refused_call() -> None:
@@ -201,6 +212,138 @@ def test_the_defaults_of_the_accepting_toolkit_are_in_the_environment() -> None:
     assert planned(policies.world(policies.toolspec(of=known))).request.env == {"PAGER": "cat"}
 
 
+def test_a_call_may_carry_the_defaults_of_the_toolkit_itself() -> None:
+    known = policies.toolkit(envDefaults={"PAGER": "cat", "LD_BIND_NOW": "1"})
+
+    found = planned(policies.world(policies.toolspec(of=known)), env={"PAGER": "cat", "LD_BIND_NOW": "1"})
+
+    assert (found.accepted_by, found.request.env) == ("say", {"PAGER": "cat", "LD_BIND_NOW": "1"})
+
+
+def test_a_default_that_a_call_carries_gives_way_to_what_class_and_session_say() -> None:
+    world = policies.world(
+        policies.toolspec(of=policies.toolkit(envDefaults={"PAGER": "cat", "STYLE": "plain"})),
+        session={"defaultEnv": {"STYLE": "loud"}},
+        envDefaults={"PAGER": "of the class"},
+        allowedEnvNames=["STYLE"],
+    )
+
+    assert planned(world, env={"PAGER": "cat", "STYLE": "plain"}).request.env == {"STYLE": "loud"}
+
+
+@pytest.mark.parametrize(
+    ("call", "session"),
+    (
+        pytest.param({"PAGER": "less"}, {}, id="another value"),
+        pytest.param({}, {"PAGER": "cat"}, id="its session"),
+        pytest.param({"PAGER": "cat"}, {"PAGER": "less"}, id="its session with another value"),
+        pytest.param({"PAGER": "cat", "MANPAGER": "cat"}, {}, id="a name without a default"),
+    ),
+)
+def test_nothing_else_may_be_set_because_the_toolkit_has_a_default(
+    call: dict[str, str], session: dict[str, str]
+) -> None:
+    toolspec = policies.toolspec(of=policies.toolkit(envDefaults={"PAGER": "cat"}))
+
+    found = refused(policies.world(toolspec, session={"defaultEnv": session}), env=call)
+
+    assert found.reason is Reason.ENV_NAME_FORBIDDEN
+
+
+def test_the_default_of_another_toolkit_than_that_of_the_toolspec_is_judged() -> None:
+    known = policies.toolspec("known", of=policies.toolkit(envDefaults={"PAGER": "cat"}), allowSubcommands=[])
+
+    found = refused(policies.world(known, policies.toolspec()), env={"PAGER": "cat"})
+
+    assert [each.failed_on and each.failed_on.path for each in found.failures] == ["allowSubcommands", "env"]
+
+
+# The session's values -------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("config", "words"),
+    (
+        pytest.param({"big": 2**63}, "config.big is a number beyond 64 bits", id="just too large"),
+        pytest.param({"big": -(10**30)}, "config.big is a number beyond 64 bits", id="far too small"),
+        pytest.param({"a": {"b c": [1, {"d": 2**64}]}}, 'config.a["b c"][1].d is a number beyond 64 bits', id="inside"),
+    ),
+)
+def test_a_value_of_the_session_that_no_expression_can_see_denies_every_call(
+    config: dict[str, Any], words: str
+) -> None:
+    reads_none = policies.toolspec("reads-none")
+    reads_it = policies.toolspec("reads-it", constraints=[{"cel": "config.big > 0"}])
+
+    found = refused(policies.world(reads_none, reads_it, session={"toolConfig": config}))
+
+    assert [each.spec_name for each in found.failures] == ["reads-none", "reads-it"]
+    assert {each.failed_on and each.failed_on.path for each in found.failures} == {"config"}
+    assert all(words in (each.reason or "") for each in found.failures)
+
+
+def test_a_session_may_have_every_value_that_an_expression_can_see() -> None:
+    edge = {"ints": [2**63 - 1, -(2**63)], "others": [1.5, 1e308, True, None, "", {"": {}}], "many": [0] * 1000}
+
+    assert planned(policies.world(policies.toolspec(), session={"toolConfig": edge})).accepted_by == "say"
+
+
+# What the status of a refused call holds ------------------------------------------------------------------------------
+LONGEST_NAME = "x" * 251
+LARGEST_STATUS = 96 * 1_024
+
+
+def refusing(count: int, letter: str) -> World:
+    """A world with this many toolspecs, all of which refuse with as many words as they can."""
+    long = [{"cel": "false", "message": letter * 4_000}]
+    several = [policies.toolspec(f"{number:02}{LONGEST_NAME}", constraints=long) for number in range(count)]
+    return policies.world(*several)
+
+
+def stored(told: ToolCallStatus) -> int:
+    """Bytes of a status, as an API server keeps it: it writes these three as JavaScript would."""
+    text = json.dumps(told.to_manifest(), ensure_ascii=False)
+    return len(text.encode()) + 5 * sum(map(text.count, "<>&"))
+
+
+@pytest.mark.parametrize("letter", ("a", "禁", '"', "\\", "<", "😀"))
+def test_the_status_of_a_call_that_very_many_toolspecs_refuse_has_room_in_the_api(letter: str) -> None:
+    told = status.settled(examples.call(), refused(refusing(64, letter)), examples.NOW)
+
+    assert stored(told) < LARGEST_STATUS
+    assert told.toolspec
+    assert len(told.toolspec.failures) == 64
+    for failure in told.toolspec.failures:
+        assert failure.failed_on
+        assert failure.failed_on.path == "constraints[0]"
+        assert (failure.reason or "").startswith("constraints[0] does not hold: " + letter)
+
+
+def test_what_a_rule_says_is_cut_before_the_reason_is() -> None:
+    told = refused(refusing(20, "禁")).failures
+
+    reasons = {each.reason for each in told}
+    messages = {each.failed_on.message for each in told if each.failed_on}
+    assert reasons == {refused(refusing(1, "禁")).failures[0].reason}
+    assert [(each or "")[-1:] for each in messages] == ["…"]
+    assert 10 < len(next(iter(messages)) or "") < 500
+
+
+def test_nothing_is_cut_where_there_is_room() -> None:
+    (failure,) = refused(refusing(1, "a")).failures
+
+    assert failure.failed_on
+    assert failure.failed_on.message == "a" * 511 + "…"
+
+
+def test_a_call_that_more_toolspecs_refuse_than_its_status_has_room_for_says_how_many() -> None:
+    told = status.settled(examples.call(), refused(refusing(70, "a")), examples.NOW)
+
+    finished = conditions.find(told.conditions, "Finished")
+    assert told.toolspec
+    assert len(told.toolspec.failures) == 64
+    assert finished
+    assert finished.message.startswith("all 70 candidate spec(s) denied")
+
+
 def test_an_accepted_call_is_confined_to_what_it_was_accepted_for() -> None:
     toolspec = policies.toolspec(allow={"filesystem": {"pathsUnder": ["/workspace/out/"]}})
 
@@ -222,6 +365,38 @@ def test_a_claimed_call_says_who_accepted_it_and_how_it_is_confined_and_is_taken
     assert claimed.toolspec.accepted_by == "say"
     assert after
     assert after.request == before.request
+
+
+def test_a_claimed_call_may_still_be_started_while_its_toolspec_would_accept_it() -> None:
+    after = validation.resumed(claimed(), policies.world(policies.toolspec()), examples.NOW)
+
+    assert after
+    assert not after.only_followed
+
+
+@pytest.mark.parametrize(
+    "candidates",
+    (
+        (),
+        (Pending("say", "echo"),),
+        (Invalid("say", "ToolkitMissing", "none", "echo"),),
+        (policies.toolspec(allowSubcommands=[]),),
+    ),
+    ids=("gone", "not judged again yet", "invalid", "another one by now"),
+)
+def test_a_claimed_call_is_only_followed_once_its_toolspec_does_not_stand_behind_it(
+    candidates: tuple[Candidate, ...],
+) -> None:
+    after = validation.resumed(claimed(), policies.world(*candidates), examples.NOW)
+
+    assert after
+    assert after.only_followed
+
+
+def claimed() -> ToolCall:
+    """A call that was accepted by `say`."""
+    accepted = planned(policies.world(policies.toolspec()))
+    return examples.call(status=status.started(examples.call(), accepted, DISPATCH, examples.NOW))
 
 
 def test_a_claimed_call_keeps_its_confinement_when_its_toolspec_has_changed() -> None:

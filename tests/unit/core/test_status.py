@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 from tests.unit.core import examples, policies
 from tests.unit.core.examples import NOW
 from toolcall_operator.api.toolcall import ToolCall
-from toolcall_operator.api.toolcallstatus import Dispatch, ToolCallStatus
+from toolcall_operator.api.toolcallstatus import (
+    Dispatch,
+    FailedRule,
+    ToolCallStatus,
+    ToolspecDecision,
+    ToolspecFailure,
+)
 from toolcall_operator.core import conditions, status, validation
 from toolcall_operator.core.conditions import ConditionType, Look
 from toolcall_operator.core.outcomes import Cause, Ended, ExecResult, Lost, Outcome, Refused, Stored, StreamSize
@@ -485,3 +491,27 @@ def test_an_end_too_large_to_be_kept_keeps_what_matters() -> None:
     assert (found.finished, found.exit_code, found.dispatch) == (True, 7, final.dispatch)
     assert (found.started_at, found.finished_at) == (final.started_at, final.finished_at)
     assert found.result is None
+
+
+def test_an_end_too_large_to_be_kept_still_says_which_toolspec_accepted_the_call() -> None:
+    accepted = ToolCallStatus(finished=True, toolspec=ToolspecDecision(accepted_by="say"))
+
+    assert status.minimal(accepted).toolspec == accepted.toolspec
+    assert status.minimal(ToolCallStatus(finished=True)).toolspec is None
+
+
+def test_an_end_too_large_to_be_kept_still_says_which_toolspecs_refused_the_call_and_by_which_rule() -> None:
+    ruled = FailedRule(path="constraints[0]", message="m" * 512)
+    failures = (
+        ToolspecFailure(spec_name="ruled", reason="r" * 512, failed_on=ruled),
+        ToolspecFailure(spec_name="broken", reason="r" * 512),
+    )
+    final = status.settled(examples.call(), Refused(Reason.TOOLSPEC_DENIED, "no", failures=failures), NOW)
+
+    found = status.minimal(final).toolspec
+
+    assert found
+    assert found.failures == (
+        ToolspecFailure(spec_name="ruled", failed_on=FailedRule(path="constraints[0]")),
+        ToolspecFailure(spec_name="broken"),
+    )

@@ -54,6 +54,15 @@ def test_nothing_of_a_spec_is_kept() -> None:
     found = Unread.of({"metadata": {"name": "work"}, "spec": {"defaultEnv": {"A": "the-secret"}}}, ())
 
     assert found.manifest == {"metadata": {"name": "work"}, "status": None}
+    assert found.tool == ""
+
+
+def test_the_tool_is_all_that_is_kept_of_the_spec_of_a_toolspec() -> None:
+    spec = {"toolkit": {"name": "git", "revision": "the-secret"}, "intent": "the-secret"}
+
+    found = Unread.of({"metadata": {"name": "work"}, "spec": spec}, ())
+
+    assert found == Unread({"metadata": {"name": "work"}, "status": None}, (), "git")
 
 
 def test_a_session_in_the_place_of_another_has_its_metadata_and_status_and_asks_for_nothing() -> None:

@@ -16,13 +16,16 @@ from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.spiceboxtoolkit import SpiceboxToolkit
 from toolcall_operator.api.spiceboxtoolspec import SpiceboxToolspec, ToolkitRef
 from toolcall_operator.api.toolcall import ToolCall
+from toolcall_operator.core.policy import judging
 from toolcall_operator.core.policy.commandline import parser
 from toolcall_operator.core.policy.commandline.values import CommandLine, Unparsed
 from toolcall_operator.core.policy.deciding import decision
+from toolcall_operator.core.policy.deciding.candidates import Denied
 from toolcall_operator.core.policy.deciding.decision import Invocation, Judgement
 from toolcall_operator.core.policy.loading import toolkits, toolspecs
 from toolcall_operator.core.policy.loading.toolkits import Toolkit
 from toolcall_operator.core.policy.loading.toolspecs import Toolspec
+from toolcall_operator.core.target import Target
 from toolcall_operator.local import manifests
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -108,6 +111,17 @@ def judged(name: str, *argv: str, setting: Setting = Setting()) -> Judgement:
         has_stdin=setting.stdin,
     )
     return decision.judge(spec, invocation)
+
+
+def decided_by(name: str, line: str, env: Mapping[str, str] | None = None) -> str | None:
+    """The path of the rule that refuses a call as the operator is given it; None if none does."""
+    spec = toolspec(name)
+    spicebox_class, session, _ = policy()
+    fields = {"session": session.metadata.name, "tool": spec.tool, "args": shlex.split(line), "env": env or {}}
+    call = ToolCall.model_validate({"metadata": {"name": "one"}, "spec": fields})
+    (tool,) = (each for each in spicebox_class.spec.tools if each.name == spec.tool)
+    decision = judging.decided(call, Target(session, spicebox_class, tool), [spec])
+    return decision.failures[0].path if isinstance(decision, Denied) else None
 
 
 def refused_by(name: str, line: str, setting: Setting = Setting()) -> str | None:

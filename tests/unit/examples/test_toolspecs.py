@@ -215,6 +215,14 @@ def test_refused(name: str, line: str, path: str) -> None:
     assert library.refused_by(name, line) == path
 
 
+@pytest.mark.parametrize("name", ALLOWED)
+def test_a_call_that_carries_every_default_of_its_toolkit_is_judged_as_one_that_carries_none(name: str) -> None:
+    defaults = library.toolspec(name).toolkit.spec.env_defaults
+
+    for line in (*ALLOWED[name], *REFUSED[name]):
+        assert library.decided_by(name, line, env=defaults) == library.decided_by(name, line)
+
+
 def test_standard_input_is_data_to_jq_and_a_program_to_python3() -> None:
     assert library.refused_by("jq-workspace", ".", Setting(stdin=True)) is None
     assert library.refused_by("python3-scripts", "-I run.py", Setting(stdin=True)) == "allow.stdin"

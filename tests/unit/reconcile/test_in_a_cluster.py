@@ -9,13 +9,15 @@ from datetime import timedelta
 import pytest
 
 from tests.fakes.sandbox import Script
-from tests.unit.core import examples
+from tests.unit.core import examples, policies
 from tests.unit.reconcile.test_reconcile import UID, claim_of, request_of
 from tests.unit.stage import Stage, ending, says, until
 from toolcall_operator import errors
 from toolcall_operator.api.toolcall import FINALIZER, ToolCall
 from toolcall_operator.core import conditions, readiness, status
 from toolcall_operator.core.outcomes import ExecRequest, Refused
+from toolcall_operator.core.policy import judging
+from toolcall_operator.core.policy.deciding.candidates import Pending
 from toolcall_operator.core.reasons import Reason
 from toolcall_operator.core.world import World
 from toolcall_operator.reconcile import preparing, running
@@ -67,6 +69,23 @@ async def test_a_session_that_does_not_come_in_time_ends_its_calls(world: World,
     assert ending(call) == ("Failed", reason, None)
     assert shown(stage) == [("False", "WaitingForSession"), ("False", reason)]
     assert (stage.sandboxes.opened, stage.cluster.remarks) == ([], [Reason(reason)])
+
+
+@pytest.mark.usefixtures("hasty")
+async def test_a_call_that_waits_for_a_toolspec_says_so_and_only_in_the_end_that_it_was_denied(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(judging, "PATIENCE", timedelta(milliseconds=30))
+    stage = Stage(world=policies.world(Pending("late", "echo"))).runs(says())
+
+    call = await stage.carry()
+
+    found = [conditions.find(each.conditions, "Running") for each in stage.cluster.reported]
+    assert [(each.reason, each.message) for each in found if each] == [
+        ("WaitingForPolicy", "no toolspec allows the call yet; it waits for some to be judged: late"),
+        ("ToolspecDenied", "all 1 candidate spec(s) denied — late: has not been judged yet"),
+    ]
+    assert ending(call) == ("Failed", "ToolspecDenied", None)
 
 
 async def test_a_session_that_cannot_be_read_takes_no_calls_and_nothing_is_waited_for() -> None:

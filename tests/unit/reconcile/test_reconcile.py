@@ -13,7 +13,7 @@ import stamina
 
 from tests.fakes.artifacts import FakeArtifacts
 from tests.fakes.sandbox import FakeSandbox, FakeSandboxes, Script
-from tests.unit.core import examples
+from tests.unit.core import examples, policies
 from tests.unit.stage import ECHO, SESSION, Stage, ending, says, until
 from toolcall_operator import errors
 from toolcall_operator.api.base import ObjectMeta
@@ -168,6 +168,27 @@ async def test_a_call_that_another_life_of_the_sandbox_claimed_is_not_started_ag
 
     assert ending(call) == ("Failed", "SandboxRestarted", None)
     assert stage.sandbox.started == []
+
+
+async def test_a_claimed_call_that_nobody_started_is_not_started_once_its_toolspec_is_gone() -> None:
+    stage = Stage(world=policies.world(policies.toolspec())).runs(says())
+    claimed = claim_of(stage, stage.sandbox.boot_id)
+    stage.cluster.becomes(policies.world())
+
+    call = await stage.carry(claimed)
+
+    assert ending(call) == ("Failed", "TransportLost", None)
+    assert not await stage.sandbox.calls()
+
+
+async def test_a_claimed_call_that_runs_is_followed_although_its_toolspec_is_gone() -> None:
+    stage = Stage(world=policies.world(policies.toolspec())).runs(says(code=7))
+    claimed = claim_of(stage, stage.sandbox.boot_id)
+    async with stage.sandbox.start(request_of(stage)):
+        pass
+    stage.cluster.becomes(policies.world())
+
+    assert ending(await stage.carry(claimed)) == ("Failed", "NonZeroExit", 7)
 
 
 async def test_a_claimed_call_is_taken_over_with_its_real_exit_code() -> None:

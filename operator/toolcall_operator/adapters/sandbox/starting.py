@@ -32,7 +32,7 @@ def below(root: str, request: ExecRequest) -> ExecRequest:
     writable = request.confinement.writable
     if not root or writable is None:
         return request
-    confinement = replace(request.confinement, writable=tuple(root + folder for folder in writable))
+    confinement = replace(request.confinement, writable=tuple(root + folder.rstrip("/") for folder in writable))
     return replace(request, confinement=confinement)
 
 

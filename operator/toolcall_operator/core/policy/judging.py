@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Literal
 
 from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.api.toolcallstatus import Confinement as StatusConfinement
-from toolcall_operator.api.toolcallstatus import FailedRule, ToolspecFailure
 from toolcall_operator.core import execenv
 from toolcall_operator.core.outcomes import Confinement, Refused, Wait
 from toolcall_operator.core.policy import probing
-from toolcall_operator.core.policy.deciding import candidates, decision
+from toolcall_operator.core.policy.cel import values
+from toolcall_operator.core.policy.deciding import candidates, decision, telling
 from toolcall_operator.core.policy.deciding import confinement as confining
-from toolcall_operator.core.policy.deciding.candidates import Allowed, Candidate, Decision, Denied, Failure, Waiting
+from toolcall_operator.core.policy.deciding.candidates import Allowed, Candidate, Decision, Denied, Waiting
 from toolcall_operator.core.policy.deciding.decision import Invocation
 from toolcall_operator.core.policy.loading.toolspecs import Toolspec
 from toolcall_operator.core.policy.probing import Probe, Version, Versions
@@ -25,9 +25,6 @@ from toolcall_operator.core.target import Target
 
 PATIENCE = timedelta(seconds=30)
 """How long a call waits for a toolspec or toolkit that nobody has judged yet."""
-
-FAILURES_TOLD = 64
-"""As many as the status of a call has room for."""
 
 NO_VERSIONS: Versions = {}
 """Nobody was asked."""
@@ -69,33 +66,60 @@ def decided(
     time has no value, and denies; so does one that requires a version which is not among `versions`.
     """
     speaking = [each for each in toolspecs if each.tool in {call.spec.tool, ""}]
-    return candidates.decide(
-        call.spec.tool, speaking, lambda toolspec: invocation(call, target, toolspec, now, versions)
-    )
+    return candidates.decide(call.spec.tool, speaking, _asked(call, target, now, versions).under)
 
 
 def invocation(
     call: ToolCall, target: Target, toolspec: Toolspec, now: datetime | None, versions: Versions = NO_VERSIONS
 ) -> Invocation:
-    """What there is to judge: the call as its process would see it, with the defaults of the toolspec's toolkit."""
-    program, *argv = target.argv(call)
-    env, session = call.spec.env, target.session.spec
-    probe = probing.of(toolspec, program)
-    version = versions.get(probe, _UNKNOWN) if probe else _UNKNOWN
-    given = execenv.assemble(env, session.default_env, toolspec.toolkit.spec.env_defaults, target.class_env)
-    return Invocation(
-        program=program,
-        argv=tuple(argv),
-        env={**target.class_env, **given},
-        given=frozenset({*env, *session.default_env}),
-        cwd=_WORKSPACE,
-        config=target.config,
-        has_stdin=bool(call.spec.stdin),
-        binary_version=version.text,
-        version_trouble=version.why,
-        class_env=frozenset(target.session_class.spec.allowed_env_names),
-        now=now,
-    )
+    """What one toolspec judges of a call: see `decided`."""
+    return _asked(call, target, now, versions).under(toolspec)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A call that is asked about, with all that toolspecs may want to know of it."""
+
+    call: ToolCall
+    target: Target
+    now: datetime | None
+    versions: Versions
+    config_trouble: str
+
+    def under(self, toolspec: Toolspec) -> Invocation:
+        """What there is to judge: the call as its process would see it, with the defaults of the toolspec's toolkit."""
+        target, defaults = self.target, toolspec.toolkit.spec.env_defaults
+        env, session_env = self.call.spec.env, target.session.spec.default_env
+        program, *argv = target.argv(self.call)
+        probe = probing.of(toolspec, program)
+        version = self.versions.get(probe, _UNKNOWN) if probe else _UNKNOWN
+        return Invocation(
+            program=program,
+            argv=tuple(argv),
+            env={**target.class_env, **execenv.assemble(env, session_env, defaults, target.class_env)},
+            given=frozenset({*_chosen(env, defaults), *session_env}),
+            cwd=_WORKSPACE,
+            config=target.config,
+            config_trouble=self.config_trouble,
+            has_stdin=bool(self.call.spec.stdin),
+            binary_version=version.text,
+            version_trouble=version.why,
+            class_env=frozenset(target.session_class.spec.allowed_env_names),
+            now=self.now,
+        )
+
+
+def _asked(call: ToolCall, target: Target, now: datetime | None, versions: Versions) -> _Asked:
+    """The session's values are looked through once, however many toolspecs judge."""
+    return _Asked(call, target, now, versions, values.unseen(target.config, "config"))
+
+
+def _chosen(env: Mapping[str, str], defaults: Mapping[str, str]) -> Iterator[str]:
+    """The names that a call sets itself: runners copy the toolkit's defaults into calls, and those count as defaults.
+
+    Of a session all names count: its values win over the defaults.
+    """
+    return (name for name, value in env.items() if defaults.get(name) != value)
 
 
 def unasked(found: Decision) -> Probe | None:
@@ -112,7 +136,7 @@ def unasked(found: Decision) -> Probe | None:
 def objection(found: Denied | Waiting) -> Refused | Wait:
     """What a decision that does not allow the call means for it."""
     if isinstance(found, Waiting):
-        return Wait(WaitingFor.POLICY, PATIENCE, _refused(found.refusal))
+        return Wait(WaitingFor.POLICY, PATIENCE, _refused(found.refusal), found.message)
     return _refused(found)
 
 
@@ -126,6 +150,13 @@ def told(confinement: Confinement) -> StatusConfinement:
     """How a call is confined, as its status tells it."""
     network: Literal["Sandbox", "None"] = "Sandbox" if confinement.network else "None"
     return StatusConfinement(network=network, writable=confinement.writable)
+
+
+def stands(call: ToolCall, target: Target, toolspec: Candidate | None, now: datetime | None) -> bool:
+    """Whether the toolspec that accepted a call would accept it now; one that is not there, or not judged, does not."""
+    if not isinstance(toolspec, Toolspec):
+        return False
+    return decision.judge(toolspec, invocation(call, target, toolspec, now)).denial is None
 
 
 def toolkit_env(toolspec: Candidate | None) -> Mapping[str, str]:
@@ -145,9 +176,4 @@ def _refused(denied: Denied) -> Refused:
     """The refusal; where nothing but a variable stands in the way of every toolspec, that is the reason."""
     by_env = all(failure.path == decision.ENV for failure in denied.failures)
     reason = Reason.ENV_NAME_FORBIDDEN if by_env and denied.failures else Reason.TOOLSPEC_DENIED
-    return Refused(reason, denied.message, failures=tuple(map(_told, denied.failures[:FAILURES_TOLD])))
-
-
-def _told(failure: Failure) -> ToolspecFailure:
-    rule = FailedRule(path=failure.path, message=failure.message) if failure.path else None
-    return ToolspecFailure(spec_name=failure.spec_name, reason=failure.reason, failed_on=rule)
+    return Refused(reason, denied.message, failures=telling.told(denied.failures))

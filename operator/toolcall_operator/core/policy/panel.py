@@ -27,8 +27,7 @@ def of(
 def _candidate(name: str, toolspec: SpiceboxToolspec | None, library: Library, is_shown: Shown) -> Candidate | None:
     judged = library.toolspec(name)
     if isinstance(judged, Objection):
-        tool = toolspec.spec.toolkit.name if toolspec else ""  # of one that cannot be read, nobody knows
-        return Invalid(name, judged.reason, judged.message, tool)
+        return Invalid(name, judged.reason, judged.message, library.tool(name))
     if judged is None or toolspec is None:
         return None
     return judged if is_shown(toolspec) else Pending(name, judged.tool)

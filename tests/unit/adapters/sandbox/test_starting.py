@@ -59,6 +59,12 @@ def test_folders_are_meant_below_the_root_of_the_sandbox() -> None:
     assert starting.below("", request) is request
 
 
+def test_the_top_of_the_sandbox_is_its_root() -> None:
+    request = ExecRequest("a", ("x",), {}, b"", timedelta(), timedelta(), 0, 1, Confinement(writable=("/",)))
+
+    assert starting.below("/scratch/one", request).confinement.writable == ("/scratch/one",)
+
+
 def test_a_call_that_is_bound_to_no_folders_is_the_same_below_any_root() -> None:
     request = ExecRequest("a", ("x",), {}, b"", timedelta(), timedelta(), 0, 1)
 

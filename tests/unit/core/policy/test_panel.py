@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from tests.unit.core.policy.loading import policies
 from toolcall_operator.api.spiceboxtoolspec import SpiceboxToolspec
 from toolcall_operator.core.policy import panel
@@ -57,10 +59,43 @@ def test_one_that_is_not_valid_says_why_and_of_which_tool_whatever_its_status_sa
     assert "shout" in found.message
 
 
-def test_of_one_that_cannot_be_read_nobody_knows_the_tool() -> None:
+def unread(spec: object, *problems: str) -> Candidate:
+    """What a toolspec with this spec, which cannot be read, is to the calls of its session."""
     known = library()
-    known.put_unread_toolspec("bad", Unread.of({}, ("spec.toolkit is required",)))
+    known.put_unread_toolspec("bad", Unread.of({"spec": spec}, problems))
+    (found,) = panel.of(("bad",), {}, known, lambda _: True)
+    return found
+
+
+def test_one_that_cannot_be_read_speaks_of_the_tool_that_it_names() -> None:
+    found = unread({"toolkit": {"name": "shout"}}, "spec.allowSubcommands is required")
+
+    assert found == Invalid("bad", "SpecLoadFailed", "spec.allowSubcommands is required", "shout")
+
+
+@pytest.mark.parametrize(
+    "spec",
+    (
+        None,
+        "text",
+        {},
+        {"toolkit": None},
+        {"toolkit": ["x"]},
+        {"toolkit": {"name": 7}},
+        {"toolkit": {"name": "x" * 65}},
+    ),
+)
+def test_of_one_that_cannot_be_read_and_names_no_tool_nobody_knows_of_which_it_speaks(spec: object) -> None:
+    assert unread(spec, "spec.toolkit is required") == Invalid("bad", "SpecLoadFailed", "spec.toolkit is required")
+
+
+def test_one_that_cannot_be_read_speaks_of_another_tool_once_it_names_another() -> None:
+    known = library()
+    for tool in ("one", "two"):
+        known.put_unread_toolspec("bad", Unread.of({"spec": {"toolkit": {"name": tool}}}, ("the same",)))
 
     (found,) = panel.of(("bad",), {}, known, lambda _: True)
+    gone = known.drop_toolspec("bad")
 
-    assert found == Invalid("bad", "SpecLoadFailed", "spec.toolkit is required")
+    assert found.tool == "two"
+    assert gone == {"bad"}

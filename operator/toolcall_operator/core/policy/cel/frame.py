@@ -22,10 +22,10 @@ class Frame:
 
     __slots__ = ("left", "now", "patterns", "values")
 
-    def __init__(self, values: list[Value], now: Timestamp | None) -> None:
+    def __init__(self, values: list[Value], now: Timestamp | None, left: int = STEPS) -> None:
         self.values = values
         self.now = now
-        self.left = STEPS
+        self.left = min(left, STEPS)
         self.patterns: dict[object, Pattern] = {}
 
     def charge(self, steps: int) -> None:

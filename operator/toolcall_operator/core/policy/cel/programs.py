@@ -44,8 +44,12 @@ class Program:
             EvaluationError: there is none: a key is missing, a type does not fit, the work is beyond its bound.
             LookupError: the scope lacks a variable of the program.
         """
-        frame = Frame([*(scope.variables[name] for name in self.variables), *_ELEMENTS], scope.now)
-        value = self._run(frame)
+        frame = Frame([*(scope.variables[name] for name in self.variables), *_ELEMENTS], scope.now, scope.left)
+        before = frame.left
+        try:
+            value = self._run(frame)
+        finally:
+            scope.left -= before - frame.left
         if self.wanted is Kind.ANY:
             return results.plain(frame, value)
         if values.type_name(value) != self.wanted:

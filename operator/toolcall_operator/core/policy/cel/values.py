@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from toolcall_operator.api import paths
 from toolcall_operator.core.policy.cel.errors import EvaluationError
 
 INT_MIN, INT_MAX = -(2**63), 2**63 - 1
@@ -89,6 +91,26 @@ def seen(value: object, path: str) -> Value:
     if isinstance(value, (list, tuple, Mapping)):
         return _small(value, path)
     raise EvaluationError(f"{_called(path)} is nothing that an expression can use")
+
+
+def unseen(data: Mapping[str, object], name: str) -> str:
+    """Why some value in JSON data could not be seen by any expression, its place first; empty if there is none.
+
+    A list that is too long is left to the expressions that ask for it: they can see that it is there.
+    """
+    groups: list[tuple[str, Any]] = [(name, data)]
+    for path, group in groups:  # those inside are added behind it
+        for place, value in group.items() if isinstance(group, Mapping) else enumerate(group):
+            if type(value) in _UNCHANGED or (type(value) is int and INT_MIN <= value <= INT_MAX):
+                continue
+            if isinstance(value, (list, tuple, Mapping)):
+                groups.append((path + paths.step(place), value))
+                continue
+            try:
+                seen(value, path + paths.step(place))
+            except EvaluationError as trouble:
+                return str(trouble)
+    return ""
 
 
 def _within(number: int, path: str) -> int:

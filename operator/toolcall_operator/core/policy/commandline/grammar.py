@@ -38,6 +38,7 @@ class Command:
     slots: tuple[Slot, ...]
     behind: int | None
     ends_at_positional: bool
+    knows_double_dash: bool
     hidden: frozenset[str]
 
 
@@ -62,7 +63,6 @@ class Grammar:
 
     leading: Scope
     root: Node
-    knows_double_dash: bool
 
     @classmethod
     def of(cls, spec: SpiceboxToolkitSpec) -> Grammar:
@@ -72,7 +72,7 @@ class Grammar:
         for subcommand in spec.subcommands:
             root.below(subcommand.path).command = _command(subcommand, spec.parser, shared)
         bare = root.command.subcommand.flags if root.command else ()
-        return cls(Scope(_leading(shared, bare), spec.parser), root, spec.parser.double_dash == "EndsFlags")
+        return cls(Scope(_leading(shared, bare), spec.parser), root)
 
 
 def _leading(shared: Named, bare: tuple[Flag, ...]) -> Named:
@@ -102,6 +102,7 @@ def _command(subcommand: Subcommand, parser: Parser, shared: Named) -> Command:
         slots=slots,
         behind=behind,
         ends_at_positional=(subcommand.flags_end or parser.flags_end) == "AtFirstPositional",
+        knows_double_dash=(subcommand.double_dash or parser.double_dash) == "EndsFlags",
         hidden=frozenset(uses[0].rule.name for uses in shared.values()) & names,
     )
 

@@ -65,7 +65,7 @@ class _Run:
         unknown = self._leading(grammar.leading)
         node, command = self._subcommand(grammar.root, unknown)
         places = Places(command)
-        self._rest(grammar, node, command, places)
+        self._rest(node, command, places)
         if places.missing is not None:
             raise _Refused(Misuse(ParseProblem.ARG_COUNT_MISMATCH, f"{places.missing} is missing"), None)
         tail, readings = self.argv[self.tail :], tuple(self.readings)
@@ -123,7 +123,7 @@ class _Run:
         return _Refused(Misuse(ParseProblem.UNKNOWN_SUBCOMMAND, message), None if missing else at)
 
     # Behind the subcommand -------------------------------------------------------------------------------------------
-    def _rest(self, grammar: Grammar, node: Node, command: Command, places: Places) -> None:
+    def _rest(self, node: Node, command: Command, places: Places) -> None:
         """Flags and other arguments in any order until nothing is a flag any more, then other arguments alone."""
         flags = True
         while self.at < len(self.argv):
@@ -132,14 +132,15 @@ class _Run:
                 self._put(argument, node, places)
                 flags = flags and not command.ends_at_positional
                 continue
-            ends = self._double_dash(grammar) if argument == "--" else self._use(command.scope.uses(argument))
+            ends = self._double_dash(command) if argument == "--" else self._use(command.scope.uses(argument))
             if ends:
                 flags, self.tail = False, self.at
                 places.go_behind_double_dash()
 
-    def _double_dash(self, grammar: Grammar) -> bool:
-        if not grammar.knows_double_dash:
-            raise _Refused(Misuse(ParseProblem.UNKNOWN_FLAG, "the program knows no double dash"), self.at)
+    def _double_dash(self, command: Command) -> bool:
+        if not command.knows_double_dash:
+            message = "a double dash does not keep what follows from being read as flags here"
+            raise _Refused(Misuse(ParseProblem.UNKNOWN_FLAG, message), self.at)
         self.readings.append(Reading(self.at, Role.SEPARATOR, ""))
         self.at += 1
         return True

@@ -73,6 +73,11 @@ class Waiting:
     names: tuple[str, ...]
     refusal: Denied
 
+    @property
+    def message(self) -> str:
+        """What is said of the call meanwhile."""
+        return _cut(f"no toolspec allows the call yet; it waits for some to be judged: {', '.join(self.names)}")
+
 
 Decision = Allowed | Denied | Waiting
 
@@ -121,5 +126,8 @@ def _message(failures: tuple[Failure, ...]) -> str:
     if len(failures) == 1 and not failures[0].spec_name:
         return failures[0].reason
     each = "; ".join(f"{failure.spec_name}: {failure.reason}" for failure in failures)
-    message = f"all {len(failures)} candidate spec(s) denied — {each}"
+    return _cut(f"all {len(failures)} candidate spec(s) denied — {each}")
+
+
+def _cut(message: str) -> str:
     return message if len(message) <= MESSAGE else message[: MESSAGE - 1] + "…"

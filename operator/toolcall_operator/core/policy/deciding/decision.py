@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from toolcall_operator.api.spiceboxtoolspec import PolicyException
 from toolcall_operator.core.policy.cel.errors import EvaluationError
 from toolcall_operator.core.policy.commandline import parser, quoting
 from toolcall_operator.core.policy.commandline.values import CommandLine, Unparsed
-from toolcall_operator.core.policy.deciding import effectrules, gates, sensitive
+from toolcall_operator.core.policy.deciding import effectrules, gates, redaction, sensitive
 from toolcall_operator.core.policy.deciding.case import Case, Invocation
 from toolcall_operator.core.policy.deciding.effects import Resolved
 from toolcall_operator.core.policy.deciding.gates import Rule
@@ -141,8 +142,7 @@ def _effects(case: Case) -> Iterator[Step]:
     """All of them, so that people see at once what else would be in the way."""
     for rule in effectrules.EFFECT_RULES:
         step = _applied(rule, case)
-        lifted = step.outcome is Outcome.DENIED and _lifted(rule.path, case)
-        yield Step(rule.path, Outcome.OVERRIDDEN, case.redactor.fit(lifted)) if lifted else step
+        yield _excepted(step, case) if step.outcome is Outcome.DENIED else step
 
 
 def _applied(rule: Rule, case: Case) -> Step:
@@ -154,16 +154,30 @@ def _applied(rule: Rule, case: Case) -> Step:
     return Step(rule.path, Outcome.DENIED, case.redactor.fit(objection))
 
 
-def _lifted(path: str, case: Case) -> str:
-    """Why the rule does not count for this call; empty if it does. A condition without a value lifts nothing."""
-    for program, exception in case.toolspec.exceptions.get(path, ()):
+def _excepted(denied: Step, case: Case) -> Step:
+    """The step after the exceptions of its rule: the first that holds lifts it, one without a value says so."""
+    troubles = ""
+    for program, exception in case.toolspec.exceptions.get(denied.path, ()):
         try:
             lifts = program.evaluate(case.scope)
-        except EvaluationError:
+        except EvaluationError as error:
+            troubles += f"; {_place(exception, case)} could not be evaluated: {error}"
             continue
         if lifts is True:
-            return exception.message or "an exception of the toolspec holds"
-    return ""
+            words = exception.message or "an exception of the toolspec holds"
+            return Step(denied.path, Outcome.OVERRIDDEN, _with(words, troubles, case))
+    return replace(denied, detail=_with(denied.detail, troubles, case)) if troubles else denied
+
+
+def _place(exception: PolicyException, case: Case) -> str:
+    every = case.toolspec.spec.exceptions
+    return f"exceptions[{next(index for index, each in enumerate(every) if each is exception)}]"
+
+
+def _with(detail: str, troubles: str, case: Case) -> str:
+    """The detail with troubles behind it, which have half of the room at least."""
+    shown = case.redactor.fit(troubles, redaction.LONGEST // 2)
+    return case.redactor.fit(detail, redaction.LONGEST - len(shown)) + shown
 
 
 def _constraints(case: Case, trace: list[Step]) -> Denial | None:

@@ -45,6 +45,11 @@ def _revision(case: Case) -> str | None:
     return f"the toolspec is for revision {quoting.quoted(wanted)} of the toolkit, this is {quoting.quoted(found)}"
 
 
+def _config(case: Case) -> str | None:
+    trouble = case.invocation.config_trouble
+    return f"the toolConfig of the session cannot be used: {trouble}" if trouble else None
+
+
 def _judges_version(case: Case) -> bool:
     return case.toolspec.spec.require.verified_binary_version or case.invocation.binary_version is not None
 
@@ -99,6 +104,7 @@ def _flags(case: Case) -> str | None:
 
 GATES: tuple[Rule, ...] = (
     Rule("revision", always, _revision),
+    Rule("config", always, _config),
     Rule(BINARY_VERSION, _judges_version, _binary_version),
     Rule("env", always, _env),
     Rule("allow.stdin", always, _stdin),

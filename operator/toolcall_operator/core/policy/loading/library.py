@@ -88,6 +88,11 @@ class Library:
         seen = self._seen.get(name)
         return () if seen is None else tuple(toolspecs.objections(seen, self._find))
 
+    def tool(self, name: str) -> str:
+        """The tool that a toolspec speaks of, also one that cannot be read; empty if nobody knows."""
+        seen = self._seen.get(name)
+        return "" if seen is None else _tool(seen)
+
     def _put(self, name: str, seen: SpiceboxToolspec | Unread) -> Names:
         before = self._seen.get(name)
         if before is not None and _same(before, seen):
@@ -134,12 +139,14 @@ def _reference(wanted: ToolkitRef) -> Reference:
 
 
 def _tool(seen: SpiceboxToolspec | Unread) -> str:
-    """The tool that a toolspec speaks of; empty if it cannot be read."""
-    return seen.spec.toolkit.name if isinstance(seen, SpiceboxToolspec) else ""
+    """The tool that a toolspec speaks of; empty if it cannot be read, and does not name one either."""
+    return seen.tool if isinstance(seen, Unread) else seen.spec.toolkit.name
 
 
 def _same(before: SpiceboxToolspec | Unread, now: SpiceboxToolspec | Unread) -> bool:
     """Whether both would be judged alike."""
+    if isinstance(before, Unread) and isinstance(now, Unread):
+        return (before.problems, before.tool) == (now.problems, now.tool)
     if isinstance(before, Unread) or isinstance(now, Unread):
-        return isinstance(before, Unread) and isinstance(now, Unread) and before.problems == now.problems
+        return False
     return before.spec == now.spec

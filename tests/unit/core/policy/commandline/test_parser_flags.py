@@ -287,8 +287,15 @@ def test_a_global_flag_that_ends_the_flags_leaves_no_room_for_a_subcommand() -> 
 def test_a_program_that_knows_no_double_dash_is_given_none() -> None:
     spec = toolkit(command("x", named("--name", "string"), slot("any", "stringList")), doubleDash="Refused")
 
-    assert refused(spec, "x", "--", "a").message == "the program knows no double dash"
+    assert "does not keep what follows from being read as flags" in refused(spec, "x", "--", "a").message
     assert flags(spec, "x", "--name", "--") == {"name": "--"}
+
+
+def test_a_subcommand_that_hands_on_what_follows_a_double_dash_is_given_none() -> None:
+    spec = toolkit(command("pull", slot("any", "stringList"), doubleDash="Refused"), command("log", slot("any")))
+
+    assert problem(spec, "pull", "--", "--upload-pack=x") is UNKNOWN
+    assert places(spec, "log", "--", "-x") == {"any": "-x"}
 
 
 # Two scopes -----------------------------------------------------------------------------------------------------------

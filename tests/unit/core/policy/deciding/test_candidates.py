@@ -101,6 +101,21 @@ def test_one_that_may_still_allow_is_waited_for(others: tuple[Candidate, ...]) -
     assert "late: has not been judged yet" in found.refusal.message
 
 
+def test_a_call_that_waits_says_what_for_and_not_that_it_was_denied() -> None:
+    found = decided(STRICT, LATE, Pending("later", "git"))
+
+    assert isinstance(found, Waiting)
+    assert found.message == "no toolspec allows the call yet; it waits for some to be judged: late, later"
+    assert found.refusal.message.startswith("all 3 candidate spec(s) denied")
+
+
+def test_what_a_call_says_while_it_waits_has_an_end() -> None:
+    found = decided(*(Pending(f"{number}-{'x' * 200}", "git") for number in range(40)))
+
+    assert isinstance(found, Waiting)
+    assert len(found.message) == candidates.MESSAGE
+
+
 def test_nobody_is_waited_for_where_another_allows() -> None:
     assert isinstance(decided(LATE, LAX), Allowed)
 

@@ -10,7 +10,7 @@ import pytest
 from tests.unit.core.policy.deciding import decisions
 from tests.unit.core.policy.deciding.decisions import GH, GIT, READER, allowed, denied, judged, toolspec
 from toolcall_operator.core.policy.commandline.grammar import Grammar
-from toolcall_operator.core.policy.deciding import decision
+from toolcall_operator.core.policy.deciding import decision, redaction
 from toolcall_operator.core.policy.deciding.decision import Outcome
 
 
@@ -69,7 +69,45 @@ def test_an_exception_lifts_nothing_else(overrides: str, when: str) -> None:
     assert denied(excepting(overrides, when=when), "push", "fork").path == "deny.effects.destructive"
 
 
-def test_the_first_exception_that_holds_counts() -> None:
+def test_an_exception_whose_condition_has_no_value_says_so_where_its_rule_denies() -> None:
+    policy = toolspec(
+        deny={"effects": {"destructive": True}},
+        exceptions=[
+            {"overrides": ["deny.effects.writes"], "when": "true"},
+            {"overrides": ["deny.effects.destructive"], "when": "config.force"},
+            {"overrides": ["deny.effects.destructive"], "when": "call.positional.depth == '1'"},
+        ],
+    )
+
+    found = judged(policy, "push", "fork")
+
+    step = next(step for step in found.trace if step.path == "deny.effects.destructive")
+    assert step.outcome is Outcome.DENIED
+    assert step.detail == (
+        "the subcommand can destroy what cannot be had again; exceptions[1] could not be evaluated: config has no key "
+        "force; exceptions[2] could not be evaluated: call.positional has no key depth"
+    )
+    assert found.denial is not None
+    assert found.denial.reason == step.detail
+
+
+def test_why_exceptions_have_no_value_is_told_without_sensitive_values_and_within_bounds() -> None:
+    secret, files = "hunter2hunter2", [f"/etc/{number}-{'x' * 200}" for number in range(9)]
+    policy = toolspec(
+        READER,
+        allow={"filesystem": {"pathsUnder": [f"/workspace/{'y' * 60}{number}" for number in range(9)]}},
+        exceptions=[{"overrides": ["allow.filesystem.pathsUnder"], "when": f"config.{secret}"} for _ in range(9)],
+    )
+
+    found = judged(policy, "--token", secret, *files)
+
+    step = next(step for step in found.trace if step.path == "allow.filesystem.pathsUnder")
+    assert "exceptions[0] could not be evaluated: config has no key <redacted" in step.detail
+    assert secret not in step.detail
+    assert len(step.detail) <= redaction.LONGEST
+
+
+def test_the_first_exception_that_holds_counts_and_one_before_it_without_a_value_says_so() -> None:
     policy = toolspec(
         deny={"effects": {"destructive": True}},
         exceptions=[
@@ -81,7 +119,8 @@ def test_the_first_exception_that_holds_counts() -> None:
 
     found = allowed(policy, "push")
 
-    assert [step.detail for step in found.trace if step.outcome is Outcome.OVERRIDDEN] == ["two"]
+    (detail,) = (step.detail for step in found.trace if step.outcome is Outcome.OVERRIDDEN)
+    assert detail == "two; exceptions[0] could not be evaluated: config has no key missing"
 
 
 # Constraints ----------------------------------------------------------------------------------------------------------
@@ -222,6 +261,7 @@ def test_the_trace_names_every_rule_in_order() -> None:
         ("binary", "Held"),
         ("parse", "Held"),
         ("revision", "Held"),
+        ("config", "Held"),
         ("binaryVersion", "Held"),
         ("env", "Held"),
         ("allow.stdin", "Held"),

@@ -40,6 +40,7 @@ toolspec reading, for toolkit git of revision 2
     binary: Held
     parse: Held
     revision: Held
+    config: Held
     env: Held
     allow.stdin: Held
     allowSubcommands: Held

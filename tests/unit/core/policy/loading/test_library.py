@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -216,7 +215,7 @@ def test_everything_that_speaks_against_a_toolspec_begins_with_what_is_told_of_i
     assert (library.objections("cat"), library.objections("nobody")) == ((), ())
 
 
-def test_a_thousand_toolspecs_of_ten_constraints_load_in_less_than_two_seconds(library: Library) -> None:
+def test_a_thousand_toolspecs_of_ten_constraints_are_each_read_once(library: Library) -> None:
     """Each has two constraints of its own, and eight that stand in many."""
     flags = [{"long": f"flag-{index}", "type": "string", "requiresConstraint": index == 0} for index in range(200)]
     library.put_toolkit(policies.spiceboxtoolkit(globalFlags=flags))
@@ -230,11 +229,9 @@ def test_a_thousand_toolspecs_of_ten_constraints_load_in_less_than_two_seconds(l
         for index in range(1_000)
     ]
 
-    started = time.process_time()
     for each in toolspecs:
         library.put_toolspec(each)
     judged = [library.toolspec(each.metadata.name) for each in toolspecs]
-    took = time.process_time() - started
 
     assert {reason(each) for each in judged} == {None}
-    assert took < 2, f"{took:.2f} s"
+    assert library.compiled <= 1_001

@@ -400,7 +400,7 @@ def test_a_lost_sandbox_ends_its_calls_and_is_replaced(
 
 
 def test_a_sandbox_that_dies_of_its_memory_says_so_and_its_calls_end_for_want_of_memory(stage: Stage) -> None:
-    """The supervisor ends the call first when it sees the want in time; the sandbox dies with the files all the same."""
+    """The supervisor ends the call first when it sees the want in time; the sandbox dies all the same."""
     stage.asleep("starving", "starved")
 
     stage.team.kubectl.attempt("exec", stage.pod("starved"), "--", TOOL, "fill", "/dev/shm/full", str(64 * MiB))  # noqa: S108 (in the sandbox)

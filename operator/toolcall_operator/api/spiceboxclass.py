@@ -117,8 +117,8 @@ class SpiceboxClassSpec(Model):
         min_length=1,
         max_length=256,
         description=(
-            "The SpiceboxToolspecs that judge calls: every call needs one that accepts it. Absent: calls are not judged; "
-            "an empty list is refused, since it could be meant either way."
+            "The SpiceboxToolspecs that judge calls: every call needs one that accepts it. Absent: calls are not "
+            "judged; an empty list is refused, since it could be meant either way."
         ),
     )
     session_defaults: Annotated[SessionDefaults, _SECTION] = Field(

@@ -230,6 +230,6 @@ def test_what_else_is_wrong_with_a_class_is_told_first(library: Library) -> None
 
 
 def test_a_class_that_declares_no_toolspecs_needs_none(library: Library) -> None:
-    found = classes.judged(declaring("cat", toolspecs=[]), library=library)
+    found = classes.judged(examples.session_class(image="tools"), library=library)
 
     assert (found.valid, found.reason, found.coverage) == (True, ClassReason.VALID, {})

@@ -153,7 +153,10 @@ def told(confinement: Confinement) -> StatusConfinement:
 
 
 def stands(call: ToolCall, target: Target, toolspec: Candidate | None, now: datetime | None) -> bool:
-    """Whether the toolspec that accepted a call would accept it now; one that is not there, or not judged, does not."""
+    """Whether the toolspec that accepted a call would accept it now; one that is not there, or not judged, does not.
+
+    Nor does one that requires a version of the program: nobody asks for it again.
+    """
     if not isinstance(toolspec, Toolspec):
         return False
     return decision.judge(toolspec, invocation(call, target, toolspec, now)).denial is None

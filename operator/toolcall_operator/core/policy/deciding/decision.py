@@ -166,7 +166,9 @@ def _excepted(denied: Step, case: Case) -> Step:
         if lifts is True:
             words = exception.message or "an exception of the toolspec holds"
             return Step(denied.path, Outcome.OVERRIDDEN, _with(words, troubles, case))
-    return replace(denied, detail=_with(denied.detail, troubles, case)) if troubles else denied
+    lifted = [each.message for _, each in case.toolspec.exceptions.get(denied.path, ()) if each.message]
+    hint = f"; it does not count where: {' or '.join(lifted)}" if lifted else ""
+    return replace(denied, detail=_with(denied.detail + hint, troubles, case)) if hint or troubles else denied
 
 
 def _place(exception: PolicyException, case: Case) -> str:
@@ -183,11 +185,12 @@ def _with(detail: str, troubles: str, case: Case) -> str:
 def _constraints(case: Case, trace: list[Step]) -> Denial | None:
     """Up to the first that does not hold, or has no value."""
     for index, program in enumerate(case.toolspec.constraints):
-        path, message = f"constraints[{index}]", case.toolspec.spec.constraints[index].message or _FAILED
+        path, said = f"constraints[{index}]", case.toolspec.spec.constraints[index].message
+        message = said or _FAILED
         try:
             reason = "" if program.evaluate(case.scope) is True else f"{path} does not hold: {message}"
         except EvaluationError as error:
-            reason = f"{path} could not be evaluated: {error}"
+            reason = f"{path} could not be evaluated: {error}" + (f"; it says: {said}" if said else "")
         if reason:
             denial = Denial(path, case.redactor.fit(reason), case.redactor.fit(message))
             trace.append(Step(path, Outcome.DENIED, denial.reason))

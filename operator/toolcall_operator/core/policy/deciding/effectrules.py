@@ -81,8 +81,13 @@ def _untold(case: Case, found: Touched, what: str) -> str | None:
         return found.untold[0]
     if not found.refused:
         return None
-    why = "it has '..' in it, begins with '~', or is empty"
-    return f"where {what} {case.quoted(found.refused[0])} leads cannot be told: {why}"
+    return f"where {what} {case.quoted(found.refused[0])} leads cannot be told: {_why(found.refused[0])}"
+
+
+def _why(path: str) -> str:
+    if not path:
+        return "it is empty"
+    return "it begins with '~'" if path.startswith("~") else "it has '..' in it"
 
 
 def _listed(allowed: Iterable[str], where: str) -> str:

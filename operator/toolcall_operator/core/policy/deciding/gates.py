@@ -97,9 +97,9 @@ def _flags(case: Case) -> str | None:
     used = case.toolspec.unconstrained.intersection(case.line.flags)
     if not used:
         return None
-    return (
-        f"flag {quoting.quoted(min(used))} may only be used where a constraint of the toolspec names it, and none does"
-    )
+    name = min(used)
+    shown = f"-{name}" if len(name) == 1 else f"--{name}"
+    return f"flag {quoting.quoted(shown)} may only be used where a constraint of the toolspec names it, and none does"
 
 
 GATES: tuple[Rule, ...] = (

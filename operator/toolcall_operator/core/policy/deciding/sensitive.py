@@ -94,4 +94,9 @@ def _words(toolspec: Toolspec) -> set[str]:
     spec = toolspec.toolkit.spec
     flags = itertools.chain(spec.global_flags, *(subcommand.flags for subcommand in spec.subcommands))
     words = itertools.chain.from_iterable(subcommand.path for subcommand in spec.subcommands)
-    return {*words, "--", *(text for flag in flags for text in (f"--{flag.long}", f"-{flag.short}"))}
+    named = [*flags]
+    longs, shorts = (
+        (f"--{flag.long}" for flag in named if flag.long),
+        (f"-{flag.short}" for flag in named if flag.short),
+    )
+    return {*words, "--", *longs, *shorts}

@@ -281,3 +281,16 @@ def test_the_trace_names_every_rule_in_order() -> None:
 def test_the_trace_ends_where_the_call_is_not_even_the_toolspecs_business() -> None:
     assert [step.path for step in judged(toolspec(GIT, "status"), "push").trace][-1] == "allowSubcommands"
     assert [step.path for step in judged(toolspec(), "gc").trace] == ["binary", "parse"]
+
+
+def test_a_rule_that_refuses_says_where_it_would_not_count() -> None:
+    exception = {"overrides": ["deny.effects.destructive"], "when": "false", "message": "Nothing is overwritten"}
+    found = denied(toolspec(deny={"effects": {"destructive": True}}, exceptions=[exception]), "push")
+
+    assert found.reason.endswith("; it does not count where: Nothing is overwritten")
+
+
+def test_a_constraint_without_a_value_says_what_it_is_there_for() -> None:
+    found = denied(toolspec(constraints=[{"cel": "config.team == 'a'", "message": "Only team a"}]), "status")
+
+    assert found.reason == "constraints[0] could not be evaluated: config has no key team; it says: Only team a"

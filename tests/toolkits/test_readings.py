@@ -122,6 +122,35 @@ def test_a_double_dash_is_something_else_to_each_version_of_jq(run: Run) -> None
         assert run("jq")("-n", "--", "1").code != 0
 
 
+@pytest.mark.parametrize("subcommand", ("cherry-pick", "revert", "stash list"))
+def test_git_writes_a_file_named_behind_some_double_dashes_and_the_toolkit_refuses_those(
+    subcommand: str, run: Run
+) -> None:
+    git = run("git")
+    line = f"{subcommand} -- --output=written HEAD"
+    git(*line.split())
+
+    assert (git.folder / "written").exists()
+    assert isinstance(library.read("git", line), Unparsed)
+
+
+def test_git_pull_runs_a_program_named_behind_a_double_dash_and_the_toolkit_refuses_that(run: Run) -> None:
+    git = run("git")
+    git("pull", "--", ".", "--upload-pack=touch written;false")
+
+    assert (git.folder / "written").exists()
+    assert isinstance(library.read("git", "pull -- . --upload-pack=touch"), Unparsed)
+
+
+def test_git_describe_reads_names_from_standard_input_behind_a_double_dash_and_the_toolkit_refuses_that(
+    run: Run,
+) -> None:
+    line = "describe --contains -- --stdin"
+
+    assert "told" in run("git")(*line.split(), stdin="told\n").out
+    assert isinstance(library.read("git", line), Unparsed)
+
+
 @pytest.mark.parametrize(("tool", "flag"), (("grep", "-e"), ("jq", "-f")))
 def test_with_such_a_flag_the_first_argument_is_a_file(tool: str, flag: str, run: Run) -> None:
     """So it is left out: what was judged as a pattern or a filter would be read."""

@@ -24,6 +24,11 @@ def problems(manifest: dict[str, Any]) -> dict[str, str]:
     return {problem.path: problem.message for problem in malformed.value.problems}
 
 
+def test_an_empty_list_of_toolspecs_is_refused_as_it_could_be_meant_either_way() -> None:
+    with pytest.raises(parsing.Malformed, match=r"spec\.toolspecs must hold at least 1"):
+        parsing.parse(manifests.session_class(toolspecs=[]))
+
+
 def test_the_smallest_class_has_the_documented_defaults() -> None:
     spec = parsed(manifests.session_class()).spec
 

@@ -108,6 +108,11 @@ REFUSED: Mapping[str, tuple[str, str, ParseProblem]] = {
     "git merge runs no other strategy": ("git", "merge -s x main", ParseProblem.ENUM_VALUE_INVALID),
     "git log takes no number for a flag": ("git", "log -5", UNKNOWN),
     "git knows no abbreviation": ("git", "log --onelin", UNKNOWN),
+    "git describe writes no index": ("git", "describe --dirty", UNKNOWN),
+    **{
+        f"git {sub} has no double dash, as git drops it": ("git", f"{sub} -- x", ParseProblem.UNKNOWN_FLAG)
+        for sub in ("cherry-pick", "revert", "pull", "describe", "stash list", "stash show")
+    },
     "git has no stash of another word": ("git", "stash clear", ParseProblem.ARG_COUNT_MISMATCH),
     "gh takes no address for a number": ("gh", "pr view https://a/b/pull/1", ParseProblem.ARGUMENT_TYPE_MISMATCH),
     "gh has no api": ("gh", "api /user", NO_SUBCOMMAND),

@@ -36,7 +36,8 @@ def toolspec(name: str, **spec: Any) -> dict[str, Any]:  # noqa: ANN401 (fields 
 def session_class(*toolspecs: str) -> dict[str, Any]:
     """A class whose tool these toolspecs judge."""
     tools = [{"name": "say", "command": ["say"]}]
-    made = api.session_class(tools=tools, toolspecs=[{"name": name} for name in toolspecs])
+    judged = {"toolspecs": [{"name": name} for name in toolspecs]} if toolspecs else {}
+    made = api.session_class(tools=tools, **judged)
     return {**made, "metadata": {"name": "plain"}}
 
 

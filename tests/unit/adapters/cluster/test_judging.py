@@ -45,7 +45,8 @@ class Place:
         events = Events(self.client, "me", lambda: NOW)
         self.cluster = KubernetesCluster(self.client, self.caches, events)
         self.objects = KubernetesObjects(self.client, self.caches, events)
-        frozen = manifests.session_class(toolspecs=[{"name": name} for name in of_class])["spec"]
+        judged: dict[str, Any] = {"toolspecs": [{"name": name} for name in of_class]} if of_class else {}
+        frozen = manifests.session_class(**judged)["spec"]
         status = {"resolvedClass": frozen, "effectiveToolspecs": list(toolspecs)}
         for manifest in (manifests.call(), manifests.session(status=status), manifests.toolkit()):
             self.caches.put(manifest)

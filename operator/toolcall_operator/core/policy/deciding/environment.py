@@ -22,8 +22,9 @@ class _Steering:
 _STEERING = (
     # The dynamic loader and the allocator load, trace to and are tuned by whatever these name.
     _Steering(beginnings="LD_ DYLD_ MALLOC_ GLIBC_", ends="_PRELOAD"),
-    # The C library loads modules for character sets and parses files for messages, terminals and time zones.
-    _Steering("GCONV_PATH GETCONF_DIR LOCPATH NLSPATH TZDIR TERMCAP", beginnings="TERMINFO"),
+    # The C library loads modules for character sets and parses files for messages, terminals and time zones; LANGUAGE
+    # names folders below those of the messages.
+    _Steering("GCONV_PATH GETCONF_DIR LOCPATH NLSPATH TZDIR TERMCAP LANGUAGE", beginnings="TERMINFO"),
     # It turns names into addresses as these say.
     _Steering("HOSTALIASES LOCALDOMAIN RES_OPTIONS", beginnings="RESOLV_"),
     # getopt stops at the first argument, so that another command line is read than the one that was judged.
@@ -38,27 +39,32 @@ _STEERING = (
     _Steering("HOME USERPROFILE TMPDIR TMP TEMP PWD", beginnings="XDG_", ends="PATH"),
     # Modules, start-up files and agents of interpreters and run times.
     _Steering(
-        "CLASSPATH NODE_REPL_EXTERNAL_MODULE NODE_V8_COVERAGE NODE_REDIRECT_WARNINGS NODE_ICU_DATA VIRTUAL_ENV GODEBUG",
+        "CLASSPATH NODE_REPL_EXTERNAL_MODULE NODE_V8_COVERAGE NODE_REDIRECT_WARNINGS NODE_ICU_DATA VIRTUAL_ENV GODEBUG "
+        "ELECTRON_RUN_AS_NODE COVERAGE_PROCESS_START",
         beginnings="PYTHON PERL RUBY GEM_ BUNDLE_ LUA_ PHP TCL JULIA_ GUILE_ JAVA_ JDK_ _JAVA_ DOTNET_ CORECLR_ "
         "COMPLUS_ MONO_ ERL_ ELIXIR_ R_ DENO_ BUN_",
     ),
     # Arguments that stand in no command line.
     _Steering(
         "GZIP BZIP BZIP2 XZ_OPT XZ_DEFAULTS ZIPOPT UNZIP CFLAGS CXXFLAGS CPPFLAGS LDFLAGS ASFLAGS GOFLAGS MAKEFLAGS "
-        "MFLAGS RUSTFLAGS RUSTDOCFLAGS",
+        "MFLAGS RUSTFLAGS RUSTDOCFLAGS ANT_ARGS PGOPTIONS TAPE",
         beginnings="TF_CLI_",
         ends="_OPTIONS _OPTS _CLI_ARGS",
     ),
     # Package managers and build tools run what their settings name, and fetch code from where they say.
     _Steering(
-        "CC CXX CPP MAKE MAKEFILES GOENV GOROOT GOTOOLCHAIN GOPROXY GOSUMDB GONOSUMDB GOINSECURE",
+        "CC CXX CPP MAKE MAKEFILES GOENV GOROOT GOTOOLCHAIN GOPROXY GOSUMDB GONOSUMDB GOINSECURE "
+        "CCACHE_PREFIX CCACHE_COMPILER",
         beginnings="NPM_CONFIG_ YARN_ PNPM_ PIP_ UV_ POETRY_ CONDA_ CARGO_ RUSTUP_ RUSTC MAVEN_ GRADLE_ ANSIBLE_ "
         "CMAKE_ GCC_ QEMU_",
     ),
     # Libraries load modules by these in whatever program they are; the address of a D-Bus may be a program to run.
-    _Steering(beginnings="GTK_ GDK_ GIO_ GST_ QT_ SASL_ LDAP ODBC DBUS_"),
+    _Steering(
+        "OMP_TOOL_LIBRARIES OCL_ICD_VENDORS VK_ICD_FILENAMES GVBINDIR",
+        beginnings="GTK_ GDK_ GIO_ GST_ QT_ SASL_ LDAP ODBC DBUS_",
+    ),
     # These write files wherever they say; one of them the keys of every TLS connection.
-    _Steering(beginnings="SSLKEYLOG GCOV_ LLVM_PROFILE_"),
+    _Steering("HEAPPROFILE CPUPROFILE HISTFILE SQLITE_HISTORY", beginnings="SSLKEYLOG GCOV_ LLVM_PROFILE_"),
     # Through whom programs connect.
     _Steering("SOCKS_SERVER RSYNC_CONNECT_PROG NODE_USE_ENV_PROXY", ends="_PROXY _PROXY_URL"),
     # Whom they trust.
@@ -82,8 +88,9 @@ _STEERING = (
     ),
     # Whom a client talks to, and so who is shown its token; GH_DEBUG, AWS_REGION and the like only configure.
     _Steering(
-        "GH_HOST GH_REPO GLAB_HOST GITLAB_HOST AWS_ROLE_ARN",
+        "GH_HOST GH_REPO GLAB_HOST GITLAB_HOST AWS_ROLE_ARN PGHOST PGHOSTADDR CONTAINER_HOST",
         beginnings="VAULT_ BUILDKIT_ AWS_ENDPOINT_URL AWS_CONTAINER_ AWS_EC2_METADATA_",
+        ends="_BASE_URL _ENDPOINT",
     ),
 )
 

@@ -24,9 +24,8 @@ def named(*names: str) -> list[dict[str, str]]:
 def a_class(*toolspecs: str, tools: tuple[dict[str, Any], ...] = ()) -> SpiceboxClassSpec:
     """A class of the tools `say` and `cat`, or of these."""
     offered = tools or tuple({"name": name, "command": [name]} for name in ("say", "cat"))
-    return SpiceboxClassSpec.model_validate(
-        {"resources": examples.RESOURCES, "tools": offered, "toolspecs": named(*toolspecs)}
-    )
+    judged = {"toolspecs": named(*toolspecs)} if toolspecs else {}
+    return SpiceboxClassSpec.model_validate({"resources": examples.RESOURCES, "tools": offered, **judged})
 
 
 @pytest.fixture

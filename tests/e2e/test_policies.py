@@ -472,6 +472,7 @@ def test_a_call_does_not_wait_for_ever(stage: Stage) -> None:
 @pytest.mark.parametrize(("path", "allowed"), ((f"{ALLOWED}/asked", True), (f"{FORBIDDEN}/asked", False)))
 def test_people_can_ask_what_would_become_of_a_call(stage: Stage, tmp_path: Path, path: str, *, allowed: bool) -> None:
     team = stage.team
+    team.ready("ready")
     file = written(tmp_path, [stage.call("asked", "ready", path)])
 
     asked = toolcall("explain", "--cluster", "-n", team.namespace, "-f", file, cwd=tmp_path)

@@ -100,3 +100,35 @@ def test_a_call_that_cannot_be_read_is_told_so(tmp_path: Path) -> None:
 
     assert result.returncode == 1
     assert "spec.timeout must be a duration" in result.stdout
+
+
+def test_a_session_that_has_ended_in_its_cluster_takes_no_call(tmp_path: Path) -> None:
+    told = {"type": "Terminated", "status": "True", "reason": "IdleTTL", "message": "it had no calls"}
+    ended = {**a_session(), "status": {"conditions": [{**told, "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}
+
+    result = toolcall(
+        "explain", "-f", written(tmp_path, [a_class(), ended, a_call("late", "sh", "true")]), cwd=tmp_path
+    )
+
+    assert result.returncode == 1
+    assert "refused: SessionNotActive" in result.stdout
+    assert "IdleTTL" in result.stdout
+
+
+def test_a_session_that_is_being_deleted_takes_no_call(tmp_path: Path) -> None:
+    leaving = a_session()
+    leaving["metadata"] |= {"deletionTimestamp": "2026-01-01T00:00:00Z"}
+
+    result = toolcall(
+        "explain", "-f", written(tmp_path, [a_class(), leaving, a_call("late", "sh", "true")]), cwd=tmp_path
+    )
+
+    assert result.returncode == 1
+    assert "its session is being deleted" in result.stdout
+
+
+def test_what_only_a_cluster_has_is_asked_for_with_a_cluster_only(tmp_path: Path) -> None:
+    result = toolcall("explain", "-n", "other", "-f", written(tmp_path, [a_class()]), cwd=tmp_path)
+
+    assert result.returncode == 2
+    assert "--namespace means nothing without --cluster" in result.stderr

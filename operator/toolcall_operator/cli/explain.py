@@ -6,7 +6,7 @@ import asyncio
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import click
 
@@ -14,6 +14,7 @@ from toolcall_operator import bootstrap, errors
 from toolcall_operator.cli.refusal import Refusal
 from toolcall_operator.core import explaining
 from toolcall_operator.core.explaining import Explained
+from toolcall_operator.core.world import World
 from toolcall_operator.local import manifests
 from toolcall_operator.local.cluster import FileCluster
 from toolcall_operator.local.entries import Entry
@@ -58,6 +59,9 @@ class _Asked:
 @click.option("-o", "--output", "form", type=click.Choice(("json",)), help="Print a list for programs.")
 def explain(files: tuple[str, ...], cluster: bool, namespace: str, context: str, form: str | None) -> None:  # noqa: FBT001 (click hands flags over as they are)
     """Tell what would become of the calls."""
+    for name, value in (("namespace", namespace), ("context", context)):
+        if value and not cluster:
+            raise click.UsageError(f"--{name} means nothing without --cluster")
     try:
         documents = manifests.load(files)
         told = asyncio.run(_explained(documents, _Asked(cluster, namespace, context)))
@@ -87,7 +91,15 @@ async def _told(entry: Entry, files: FileCluster) -> Explained:
     if entry.call is None:
         message = entry.status.conditions[0].message if entry.status and entry.status.conditions else ""
         return Explained(allowed=False, lines=(f"{entry.name} cannot be read", f"  {message}"))
-    return explaining.explained(entry.call, await files.observe(entry.call), bootstrap.now())
+    if entry.leaving:
+        return Explained(allowed=False, lines=(f"ToolCall {entry.name} would not run", f"  {entry.leaving}"))
+    return explaining.explained(entry.call, _as_it_stands(await files.observe(entry.call)), bootstrap.now())
+
+
+def _as_it_stands(world: World) -> World:
+    """The world in which a session that has a status, as one of a cluster has, takes calls only as that says."""
+    status = world.session.status if world.session else None
+    return replace(world, on_demand=False) if status and status.conditions else world
 
 
 def _rendered(told: Sequence[tuple[str, Explained]], form: str | None) -> str:

@@ -38,7 +38,7 @@ _LONGEST_TOOL = 64
 
 _NOTHING_ASKED = SpiceboxSessionSpec.model_construct(class_="")
 _NOTHING_OFFERED = SpiceboxClassSpec(resources=Resources(cpu=0, memory=0, ephemeral_storage=0))
-_NOTHING_DESCRIBED = SpiceboxToolkitSpec.model_construct(
+NOTHING_DESCRIBED = SpiceboxToolkitSpec.model_construct(
     name="",
     toolkit_revision="",
     target=Target.model_construct(binary=""),
@@ -46,6 +46,8 @@ _NOTHING_DESCRIBED = SpiceboxToolkitSpec.model_construct(
     env=ToolkitEnv(allowed=()),
     subcommands=(),
 )
+"""Stands in for a toolkit that is not there, or cannot be read."""
+
 _NOTHING_ALLOWED = SpiceboxToolspecSpec(toolkit=ToolkitRef.model_construct(name="", revision=""), allow_subcommands=())
 
 
@@ -94,7 +96,7 @@ def toolkit(unread: Unread) -> SpiceboxToolkit:
     """A toolkit in the place of one that cannot be read: it describes nothing, and has the status of that one."""
     return SpiceboxToolkit.model_construct(
         metadata=ObjectMeta.model_construct(**_metadata(unread)),
-        spec=_NOTHING_DESCRIBED,
+        spec=NOTHING_DESCRIBED,
         status=_status(SpiceboxToolkitStatus, unread),
     )
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from toolcall_operator.api.parsing import Problem
-from toolcall_operator.api.spiceboxtoolkit import SpiceboxToolkitSpec
 from toolcall_operator.api.spiceboxtoolspec import PolicyException, SpiceboxToolspec, SpiceboxToolspecSpec, ToolkitRef
 from toolcall_operator.core.policy.cel import programs
 from toolcall_operator.core.policy.cel.programs import CelError, Kind, Program
@@ -15,7 +14,7 @@ from toolcall_operator.core.policy.commandline.quoting import quoted
 from toolcall_operator.core.policy.loading import constrained, runnerchecks, toolspecchecks
 from toolcall_operator.core.policy.loading.reasons import Objection, PolicyReason
 from toolcall_operator.core.policy.loading.toolkits import Toolkit
-from toolcall_operator.core.unread import Unread
+from toolcall_operator.core.unread import NOTHING_DESCRIBED, Unread
 
 Find = Callable[[ToolkitRef], Toolkit | str]
 """The toolkit that is referred to, or why there is none."""
@@ -97,19 +96,7 @@ PHASES: tuple[tuple[PolicyReason, Phase], ...] = (
 )
 """In this order; the first that finds anything tells all it finds."""
 
-_NO_TOOLKIT = Toolkit.of(
-    "",
-    SpiceboxToolkitSpec.model_validate(
-        {
-            "name": "none",
-            "toolkitRevision": "none",
-            "target": {"binary": "none"},
-            "parser": {"kind": "declarative"},
-            "env": {"allowed": []},
-            "subcommands": [],
-        }
-    ),
-)
+_NO_TOOLKIT = Toolkit.of("", NOTHING_DESCRIBED)
 """Stands in for a toolkit that is not there, for a toolspec that names nothing of it."""
 
 

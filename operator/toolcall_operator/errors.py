@@ -5,7 +5,8 @@ OperatorError
 ├── ProtocolBroken    the other end speaks something else; trying again does not help
 ├── Rejected          the API server will not have what we wrote; trying again does not help
 ├── Gone              the object is no more; another of its name does not count
-├── Superseded        the object's status moved on without us
+├── Superseded        the object moved on without us
+├── Denied            we may not send to that address; trying again does not help
 └── SandboxLost       the sandbox in which a call ran cannot answer for it any more
 
 A refused call and a failing tool are values (`core.outcomes`), never exceptions.
@@ -43,7 +44,11 @@ class Gone(OperatorError):
 
 
 class Superseded(OperatorError):
-    """Somebody else claimed or finished the object, or we did and did not hear of it; nothing changed. Read it anew."""
+    """Somebody else changed the object, or we did and did not hear of it; nothing changed. Read it anew."""
+
+
+class Denied(OperatorError):
+    """An address outside that the operator may not send anything to; nothing was sent."""
 
 
 class SandboxLost(OperatorError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -14,7 +14,11 @@ from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.api.toolcallstatus import Dispatch, ToolCallStatus
-from toolcall_operator.core.outcomes import ExecRequest, ExecResult
+from toolcall_operator.core.credentials.references import Reference, Requester
+from toolcall_operator.core.credentials.secrets import SecretObject
+from toolcall_operator.core.credentials.values import Hidden
+from toolcall_operator.core.exchange import Answer, Request
+from toolcall_operator.core.outcomes import ExecRequest, ExecResult, Refused
 from toolcall_operator.core.policy.probing import Probe, Version
 from toolcall_operator.core.reasons import Reason
 from toolcall_operator.core.session.activity import Activity
@@ -106,6 +110,57 @@ class Artifacts(Protocol):
 
         Raises:
             Unavailable: the store did not take it.
+        """
+        ...
+
+
+class Broker(Protocol):
+    """Makes credentials of references."""
+
+    async def resolve(self, references: Sequence[Reference], requester: Requester) -> tuple[Hidden, ...] | Refused:
+        """The credentials, one for each reference and in their order, as they are now; or why one cannot be had.
+
+        A Secret that was changed before this was asked is used as it is since.
+
+        Raises:
+            Unavailable: Secrets cannot be read now.
+        """
+        ...
+
+
+class Secrets(Protocol):
+    """Where Secrets are kept."""
+
+    async def read(self, namespace: str, name: str) -> SecretObject | None:
+        """The Secret as it is now, if it is there.
+
+        Raises:
+            Unavailable: nobody knows.
+            Rejected: we may not read it.
+        """
+        ...
+
+    async def write(self, secret: SecretObject, data: Mapping[str, bytes | None]) -> SecretObject:
+        """Set these keys of a Secret, remove those that are None, and leave the others; it is then as returned.
+
+        Raises:
+            Superseded: it is not as `secret` any more; nothing was written.
+            Gone: it is no more; one of the same name is another one.
+            Unavailable: it may or may not have been written.
+            Rejected: we may not write it.
+        """
+        ...
+
+
+class Egress(Protocol):
+    """Sends requests to servers outside; every other way out is closed."""
+
+    async def send(self, request: Request) -> Answer:
+        """The answer, whatever its status; redirects are not followed.
+
+        Raises:
+            Denied: the address must not be spoken to; nothing was sent.
+            Unavailable: there was no whole answer in time, or it is too large. The text names the host, and no more.
         """
         ...
 

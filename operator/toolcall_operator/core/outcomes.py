@@ -8,6 +8,7 @@ from datetime import timedelta
 from enum import StrEnum
 
 from toolcall_operator.api.toolcallstatus import ToolspecFailure
+from toolcall_operator.core.credentials.carried import Carried
 from toolcall_operator.core.reasons import Reason, Waiting
 
 
@@ -59,7 +60,10 @@ class Confinement:
 
 @dataclass(frozen=True, slots=True)
 class ExecRequest:
-    """One process to start in a sandbox, at most once per `uid`; values of `env` and `stdin` stay out of every repr."""
+    """One process to start in a sandbox, at most once per `uid`; values of `env` and `stdin` stay out of every repr.
+
+    `credentials` are what it is given besides `env`; None for a process without any.
+    """
 
     uid: str
     argv: tuple[str, ...]
@@ -70,6 +74,7 @@ class ExecRequest:
     output_bytes: int
     pids: int
     confinement: Confinement = Confinement()
+    credentials: Carried | None = None
 
 
 class Cause(StrEnum):

@@ -45,6 +45,12 @@ class Reason(StrEnum):
     ENV_NAME_INVALID = "EnvNameInvalid"
     ENV_NAME_FORBIDDEN = "EnvNameForbidden"
     ENV_SECRET_LIKE = "ToolCallEnvSecretLike"  # noqa: S105 (the name of a reason)
+    ENV_SHADOWS_AGENT = "ToolCallEnvShadowsAgent"
+    CREDENTIAL_SOURCE_FORBIDDEN = "CredentialSourceForbidden"
+    CREDENTIAL_UNRESOLVED = "AgentCredentialUnresolved"
+    CREDENTIAL_INVALID = "CredentialInvalid"
+    CREDENTIAL_EXPIRED = "AgentCredentialExpired"
+    CREDENTIAL_CONFLICT = "CredentialConflict"
     TOOLSPEC_DENIED = "ToolspecDenied"
     MALFORMED_OBJECT = "MalformedObject"
     RECONCILE_FAILED = "ReconcileFailed"

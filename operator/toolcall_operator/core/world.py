@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
 
+from toolcall_operator.api.agentidentity import AgentIdentity
 from toolcall_operator.api.base import Model
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
@@ -24,6 +25,7 @@ class World:
     by somebody else, whose word on the session's status is waited for, and `session_class` is the class as it was
     frozen there. `patience` is how long a call waits for a sandbox to start. `toolspecs` are those of the session that
     exist, in the order in which they are asked; None if neither it nor its class names any: nobody judges calls then.
+    `identity` is the AgentIdentity of the session, if it is there.
 
     Raises:
         ValueError: `lacking` names something that is no matter of a place, and would silently lack nothing.
@@ -36,6 +38,7 @@ class World:
     on_demand: bool = True
     patience: timedelta = timedelta(minutes=2)
     toolspecs: tuple[Candidate, ...] | None = None
+    identity: AgentIdentity | None = None
 
     def __post_init__(self) -> None:
         if self.lacking and (unknown := set(self.lacking) - support.OF_THE_PLACE):

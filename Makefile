@@ -6,8 +6,8 @@ T ?=
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: bootstrap supervisor ## run examples/quickstart and examples/policy, and judge every outcome
-	@.venv/bin/toolcall run --expect --artifacts build/artifacts examples/quickstart examples/policy examples/toolkits examples/toolspecs
+demo: bootstrap supervisor ## run quickstart, policy and credentials of examples/, and judge every outcome
+	@.venv/bin/toolcall run --expect --artifacts build/artifacts $(addprefix examples/,quickstart policy credentials toolkits toolspecs)
 
 test: bootstrap programs ## run every check and every test; T=tests/unit/core runs the tests below a path
 	@hack/test $(T)
@@ -15,8 +15,9 @@ test: bootstrap programs ## run every check and every test; T=tests/unit/core ru
 check: bootstrap ## format, lint, types, architecture, drift and unit tests
 	@hack/check
 
-crds: bootstrap ## write crds/ anew from the models
+crds: bootstrap ## write crds/, and the policies of examples/operator, anew from the code
 	@.venv/bin/python hack/generate_crds.py
+	@.venv/bin/python hack/generate_policy.py
 
 bench: bootstrap ## measure speed and memory: a table, and bench.json
 	@.venv/bin/python -m tests.bench.bench

@@ -13,10 +13,14 @@ from pathlib import Path
 import stamina.instrumentation
 
 from toolcall_operator.adapters.artifacts import StoreArtifacts
+from toolcall_operator.adapters.egress.egress import HttpEgress
+from toolcall_operator.adapters.egress.policy import Policy
 from toolcall_operator.adapters.sandbox.local import LocalSandboxes
+from toolcall_operator.broker.broker import Rules, TokenBroker
 from toolcall_operator.dispatcher import Dispatcher
 from toolcall_operator.local.cluster import FileCluster
-from toolcall_operator.ports import Ports
+from toolcall_operator.ports import Broker, Ports, Secrets
+from toolcall_operator.settings import OutsideSettings
 from toolcall_operator.slots import Limits, Slots
 
 CALLS_AT_ONCE = 256
@@ -30,30 +34,54 @@ def quiet_retries() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an embedded run works: the supervisor's binary, a folder for all that tools write, a URL for artifacts."""
+    """Where an embedded run works: the supervisor's binary, a folder for all that tools write, a URL for artifacts.
+
+    `outside` says whom the operator may speak to when it makes credentials.
+    """
 
     supervisor: Path
     scratch: Path
     artifacts: str
+    outside: OutsideSettings
 
 
 @asynccontextmanager
 async def embedded(cluster: FileCluster, place: Place) -> AsyncIterator[Dispatcher]:
     """A dispatcher that runs calls on this machine; every sandbox is gone when the context ends."""
     quiet_retries()
-    sandboxes = LocalSandboxes(place.supervisor, place.scratch, hide=private_folders(os.environ))
-    ports = Ports(
+    async with brokering(cluster.secrets, place.outside, Rules(True, place.outside.trusted_issuers)) as broker:
+        sandboxes = LocalSandboxes(place.supervisor, place.scratch, hide=private_folders(os.environ))
+        try:
+            yield Dispatcher(_ports(cluster, sandboxes, broker, place))
+        finally:
+            await sandboxes.aclose()
+
+
+def _ports(cluster: FileCluster, sandboxes: LocalSandboxes, broker: Broker, place: Place) -> Ports:
+    return Ports(
         cluster=cluster,
         sandboxes=sandboxes,
+        broker=broker,
         artifacts=StoreArtifacts(place.artifacts),
         slots=Slots(Limits(CALLS_AT_ONCE, CALLS_AT_ONCE), now),
         now=now,
         operator=f"toolcall-run/{platform.node()}/{os.getpid()}",
     )
+
+
+@asynccontextmanager
+async def brokering(secrets: Secrets, outside: OutsideSettings, rules: Rules) -> AsyncIterator[Broker]:
+    """A broker of these Secrets, which speaks to servers outside as the settings let it, while the context is open.
+
+    Raises:
+        Unavailable: the certificates of the settings cannot be used.
+    """
+    ca = Path(outside.egress_ca) if outside.egress_ca else None
+    egress = HttpEgress(Policy.parse(outside.egress_open, ca))
     try:
-        yield Dispatcher(ports)
+        yield TokenBroker(secrets, egress, now, rules)
     finally:
-        await sandboxes.aclose()
+        await egress.aclose()
 
 
 def now() -> datetime:

@@ -27,17 +27,19 @@ from toolcall_operator.adapters.cluster.memory.caches import Caches
 from toolcall_operator.adapters.cluster.memory.departures import Departures
 from toolcall_operator.adapters.cluster.memory.wakes import Asleep
 from toolcall_operator.adapters.cluster.objects import KubernetesObjects
+from toolcall_operator.adapters.cluster.secrets import KubernetesSecrets
 from toolcall_operator.adapters.sandbox import podlink, pods
 from toolcall_operator.adapters.sandbox.podlink import PodConnector
 from toolcall_operator.adapters.sandbox.pods import PodSandboxes
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.toolcall import ToolCall
+from toolcall_operator.broker.broker import Rules
 from toolcall_operator.core.pod import pods as podstates
 from toolcall_operator.core.pod.pods import PodPhase, PodView
 from toolcall_operator.core.pod.podspec import INTERNAL_RANGES, METADATA_SERVICE, SandboxSettings
 from toolcall_operator.core.unread import Unread
 from toolcall_operator.dispatcher import Dispatcher
-from toolcall_operator.ports import Ports
+from toolcall_operator.ports import Broker, Ports, Secrets
 from toolcall_operator.sessions import SessionController, SystemTime
 from toolcall_operator.sessions.ports import SessionPorts
 from toolcall_operator.settings import OperatorSettings
@@ -135,6 +137,10 @@ class Leader:
         """Have it judged, and the classes that name it."""
         self.controller.touch_toolspec(name)
 
+    def agent(self, key: tuple[str, str]) -> None:
+        """Have it judged, and the sessions that wait for it looked at."""
+        self.controller.touch_agent(key)
+
     def pod(self, pod: PodView, *, gone: bool) -> None:
         """Have the calls in it end when it has."""
         self.sandboxes.pod_changed(pod, gone=gone)
@@ -172,6 +178,15 @@ class Background:
 @asynccontextmanager
 async def led(site: Site, epoch: int) -> AsyncIterator[None]:
     """Carry the calls and keep the sessions of the site as long as the context is open; nothing in sandboxes ends."""
+    secrets, settings = KubernetesSecrets(site.client), site.settings
+    rules = Rules(consent_required=settings.credential_consent == "label", trusted_issuers=settings.trusted_issuers)
+    async with bootstrap.brokering(secrets, settings, rules) as broker, _led(site, epoch, secrets, broker):
+        yield
+
+
+@asynccontextmanager
+async def _led(site: Site, epoch: int, secrets: Secrets, broker: Broker) -> AsyncIterator[None]:
+    """The same, with whom to ask for Secrets and for credentials."""
     client, caches, background = site.client, site.caches, Background()
     settings, events = site.sandboxes(), Events(client, site.identity, bootstrap.now)
     cluster = KubernetesCluster(client, caches, events, site.settings.session_ready_timeout)
@@ -188,6 +203,7 @@ async def led(site: Site, epoch: int) -> AsyncIterator[None]:
         Ports(
             cluster=cluster,
             sandboxes=sandboxes,
+            broker=broker,
             artifacts=StoreArtifacts(_url(site.settings.artifacts)),
             slots=Slots(Limits(site.settings.calls, site.settings.calls_per_namespace), bootstrap.now),
             now=bootstrap.now,
@@ -200,6 +216,8 @@ async def led(site: Site, epoch: int) -> AsyncIterator[None]:
     controller = SessionController(
         SessionPorts(
             cluster=KubernetesObjects(client, caches, events),
+            secrets=secrets,
+            consent_required=site.settings.credential_consent == "label",
             greeter=sandboxes,
             calls=dispatcher,
             time=SystemTime(),

@@ -227,9 +227,12 @@ class Slots(Protocol):
     """Decides whose turn it is to run."""
 
     def of(
-        self, session: SpiceboxSession, session_class: SpiceboxClass, *, claimed: bool
+        self, session: SpiceboxSession, session_class: SpiceboxClass, *, claimed: bool, alone: bool = False
     ) -> AbstractAsyncContextManager[None]:
-        """A turn of `session`; entering waits for it, leaving gives it back. A `claimed` call has had its turn."""
+        """A turn of `session`; entering waits for it, leaving gives it back. A `claimed` call has had its turn.
+
+        While a call runs `alone`, no other turn of its session is given, and it gets none while another has one.
+        """
         ...
 
     def started(self, session_uid: str) -> None:
@@ -276,6 +279,7 @@ class Ports:
 
     cluster: Cluster
     sandboxes: Sandboxes
+    broker: Broker
     artifacts: Artifacts
     slots: Slots
     now: Clock

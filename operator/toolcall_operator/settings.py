@@ -10,6 +10,7 @@ from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from toolcall_operator.api.durations import Duration
+from toolcall_operator.core.exchange import Origin
 
 PREFIX = "TOOLCALL_"
 
@@ -17,10 +18,45 @@ List = Annotated[tuple[str, ...], NoDecode]
 """In a variable, its parts are separated by commas."""
 
 
-class Settings(BaseSettings):
-    """The settings of an embedded run; each field is one variable, `TOOLCALL_` and its name in capitals."""
+class OutsideSettings(BaseSettings):
+    """Whom the operator may speak to outside; each field is one variable, `TOOLCALL_` and its name in capitals."""
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True)
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, hide_input_in_errors=True)
+
+    trusted_issuers: List = Field(
+        default=(),
+        description=(
+            "The issuers of authorization servers that federated credentials may be had from, exactly as they write "
+            "themselves, separated by commas. None: there are no federated credentials."
+        ),
+    )
+    egress_open: List = Field(
+        default=(),
+        description=(
+            "Origins such as https://idp.internal:8443 that the operator may speak to although their addresses are "
+            "private, or without TLS if they say http, separated by commas. None: no others than public ones, by TLS."
+        ),
+    )
+    egress_ca: str = Field(
+        default="",
+        description="A file of certificates that the operator trusts besides those of its system. Unset: those alone.",
+    )
+
+    @field_validator("trusted_issuers", "egress_open", mode="before")
+    @classmethod
+    def _split_texts(cls, value: object) -> object:
+        return _split(value)
+
+    @field_validator("egress_open")
+    @classmethod
+    def _are_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for each in value:
+            Origin.parse(each)
+        return value
+
+
+class Settings(OutsideSettings):
+    """The settings of an embedded run."""
 
     supervisor: Path | None = Field(
         default=None,
@@ -28,10 +64,8 @@ class Settings(BaseSettings):
     )
 
 
-class OperatorSettings(BaseSettings):
+class OperatorSettings(OutsideSettings):
     """The settings of the operator."""
-
-    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, hide_input_in_errors=True)
 
     namespaces: List = Field(
         default=(),
@@ -74,6 +108,13 @@ class OperatorSettings(BaseSettings):
             "pods, Services and nodes that have public addresses. None: no others."
         ),
     )
+    credential_consent: Literal["label", "admission"] = Field(
+        default="label",
+        description=(
+            "Who says which Secrets calls may use: whoever keeps one, by its label "
+            "agentprimitives.authzed.com/credential, or the policy of examples/operator/credential-policy.yaml:"
+        ),
+    )
     session_ready_timeout: Duration = Field(
         default=timedelta(minutes=2),
         gt=timedelta(),
@@ -94,11 +135,15 @@ class OperatorSettings(BaseSettings):
 
     @field_validator("namespaces", "internal_ranges", mode="before")
     @classmethod
-    def _split(cls, value: object) -> object:
-        """A variable's text as the list it stands for."""
-        if isinstance(value, str):
-            return tuple(part.strip() for part in value.split(",") if part.strip())
-        return value
+    def _split_lists(cls, value: object) -> object:
+        return _split(value)
+
+
+def _split(value: object) -> object:
+    """A variable's text as the list it stands for."""
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    return value
 
 
 def variable(name: str) -> str:

@@ -14,7 +14,13 @@ from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.core.session.activity import Activity
 from toolcall_operator.ports import Clock
 
-Turn = asyncio.Future[None]
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Turn:
+    """Somebody's turn: whether it has come, and whether it is to be the only one of its session."""
+
+    come: asyncio.Future[None]
+    alone: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,22 +43,26 @@ class Slots:
 
     @asynccontextmanager
     async def of(
-        self, session: SpiceboxSession, session_class: SpiceboxClass, *, claimed: bool = False
+        self, session: SpiceboxSession, session_class: SpiceboxClass, *, claimed: bool = False, alone: bool = False
     ) -> AsyncIterator[None]:
-        """A turn of `session`; a claimed call takes one at once, for its process may be running already."""
+        """A turn of `session`; a claimed call takes one at once, for its process may be running already.
+
+        One that runs `alone` waits until no other turn of the session is taken, and none is given until it ends.
+        """
         namespace, uid = session.metadata.namespace, session.metadata.uid
         mine = self._sessions.setdefault(uid, _Session())
         mine.most = session_class.spec.limits.max_concurrent_calls
+        turn = Turn(asyncio.get_running_loop().create_future(), alone)
         if claimed:
-            self._take(namespace, mine)
+            self._take(namespace, mine, turn)
         else:
-            await self._turn(namespace, uid, mine)
+            await self._stand(namespace, uid, mine, turn)
         mine.last_at = self._now()
         try:
             yield
         finally:
             mine.last_at = self._now()
-            self._give_back(namespace, mine)
+            self._give_back(namespace, mine, turn)
 
     def started(self, session_uid: str) -> None:
         """A call of a session that has its turn was claimed: until then it may be canceled, and nothing of it ran."""
@@ -70,17 +80,16 @@ class Slots:
         if (mine := self._sessions.get(session_uid)) and not (mine.running or mine.line):
             del self._sessions[session_uid]
 
-    async def _turn(self, namespace: str, uid: str, mine: _Session) -> None:
+    async def _stand(self, namespace: str, uid: str, mine: _Session, turn: Turn) -> None:
         """Wait in line; a turn that was granted to somebody who left is given on."""
-        turn: Turn = asyncio.get_running_loop().create_future()
         mine.line.append(turn)
         self._waiting.setdefault(namespace, OrderedDict())[uid] = mine
         try:
             self._grant()
-            await turn
+            await turn.come
         except BaseException:  # whatever it is, nobody may be left in line, or with a turn, who is not there any more
-            if turn.done() and not turn.cancelled():
-                self._give_back(namespace, mine)
+            if turn.come.done() and not turn.come.cancelled():
+                self._give_back(namespace, mine, turn)
             else:
                 self._leave_line(namespace, uid, mine, turn)
             raise
@@ -93,9 +102,9 @@ class Slots:
             self._waiting.move_to_end(namespace)
             self._waiting[namespace].move_to_end(uid)
             self._tidy(namespace, uid, mine)
-            if not turn.done():
-                self._take(namespace, mine)
-                turn.set_result(None)
+            if not turn.come.done():
+                self._take(namespace, mine, turn)
+                turn.come.set_result(None)
 
     def _next(self) -> tuple[str, str, _Session] | None:
         """Whoever has waited longest since the last turn of its namespace and its session, and has room."""
@@ -106,21 +115,24 @@ class Slots:
                         return namespace, uid, mine
         return None
 
-    def _take(self, namespace: str, mine: _Session) -> None:
+    def _take(self, namespace: str, mine: _Session, turn: Turn) -> None:
         self._running[namespace] += 1
         mine.running += 1
+        mine.alone += turn.alone
 
-    def _give_back(self, namespace: str, mine: _Session) -> None:
+    def _give_back(self, namespace: str, mine: _Session, turn: Turn) -> None:
         self._running[namespace] -= 1
         if not self._running[namespace]:
             del self._running[namespace]
         mine.running -= 1
+        mine.alone -= turn.alone
         self._grant()
 
     def _leave_line(self, namespace: str, uid: str, mine: _Session, turn: Turn) -> None:
         if turn in mine.line:  # or it was passed over already
             mine.line.remove(turn)
             self._tidy(namespace, uid, mine)
+            self._grant()  # to those who stood behind one that was to be alone
 
     def _tidy(self, namespace: str, uid: str, mine: _Session) -> None:
         if not mine.line:
@@ -134,6 +146,7 @@ class _Session:
     """What one session does, and may do at once, and who stands in its line."""
 
     running: int = 0
+    alone: int = 0  # of those that run
     most: int = 1
     started: int = 0
     last_at: datetime | None = None
@@ -141,4 +154,7 @@ class _Session:
 
     @property
     def has_room(self) -> bool:
+        """Whether the first in its line may have a turn; whoever wants to be alone is not overtaken."""
+        if self.alone or (self.line and self.line[0].alone):
+            return not self.running
         return self.running < self.most

@@ -10,7 +10,7 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
-from tests.bench import memory
+from tests.bench import credentials, memory
 from tests.bench.measured import Measured
 from tests.bench.site import Site, audited, manifest, opened
 from toolcall_operator import transfer
@@ -35,6 +35,7 @@ async def measured(folder: Path) -> list[Measured]:
     async with opened(folder) as site:
         return [
             *await idle(site),
+            await credentials.ratio(site),
             await crowd(site),
             *await requests(site),
             await control_frames(site),

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
+import pytest
+
 from tests.contract import harness, pods
+from tests.contract.credentials import Secret, carrying
 from tests.contract.harness import Harness
+from toolcall_operator import errors
 from toolcall_operator.adapters.sandbox import frames
 from toolcall_operator.adapters.sandbox.messages import Hello
 from toolcall_operator.adapters.sandbox.sandbox import SupervisedSandbox
-from toolcall_operator.core.outcomes import ExecRequest
+from toolcall_operator.core.outcomes import Cause, ExecRequest
 
 EMBEDDED, POD = "embedded", "pod"
 EVERYWHERE = frozenset({EMBEDDED, POD})
 REFUSED = 13
 _LANDLOCK = ("landlock-files", "landlock-scopes")
+_FILES = ("landlock-files",)
+ALL_MEASURES = (*_LANDLOCK, "seccomp", "dumpable")
+"""What keeps the processes and files of calls from each other."""
+SECRET = Secret("of the victim, and nobody else's")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +34,10 @@ class Attack:
     """Words for the test tool; without all of `measures` it succeeds, and each of them alone refuses it.
 
     Placeholders: `{victim}` is a sibling's process, `{shim}` what owns its tree, `{serve}` the supervisor; `{inputs}`
-    the folder of all inputs, `{input}` a file of the sibling's, `{spool}` where output is kept, `{outside}` a folder
-    and `{socket}` a socket that the sandbox has no business with, `{hidden}` a file it is to be kept from. `first` is
-    tried by the sibling before. Attacks on every process of a user are for sandboxes with a process namespace.
+    the folder of all inputs, `{input}` a file of the sibling's, `{homes}` the folder of all homes, `{home}` that of the
+    sibling, which carries credentials, `{spool}` where output is kept, `{outside}` a folder and `{socket}` a socket
+    that the sandbox has no business with, `{hidden}` a file it is to be kept from. `first` is tried by the sibling
+    before. Attacks on every process of a user are for sandboxes with a process namespace.
     """
 
     name: str
@@ -76,6 +86,12 @@ ATTACKS = (
     Attack("make a ring that acts outside of the filter", "io-uring", ("seccomp",)),
     Attack("make a userfaultfd", "userfaultfd", ("seccomp",)),
     # Files.
+    Attack("list a sibling's home", "list-sibling-inputs {home}", _FILES),
+    Attack("list the homes of all", "list-sibling-inputs {homes}", _FILES),
+    Attack("read a file of a sibling's home", "open {home}/kept", _FILES),
+    Attack("write into a sibling's home", "create {home}/planted", _FILES),
+    Attack("take a file out of a sibling's home", "rename {home}/kept {work}/out/stolen", _LANDLOCK),
+    Attack("link a file of a sibling's home", "hardlink {home}/kept {work}/out/linked-home", _LANDLOCK),
     Attack("list a sibling's inputs", "list-sibling-inputs {inputs}", ("private-inputs",)),
     Attack("link a sibling's input", "hardlink {input} {work}/out/linked", _LANDLOCK),
     Attack("find output in a file with a name", "spool-names {spool}", ("nameless-spool", "landlock-files")),
@@ -131,17 +147,64 @@ async def scene(box: Harness, places: dict[str, str]) -> AsyncIterator[Scene]:
     """Start the victim beside which attacks are tried; it is ended with them."""
     # A duration that stands in the command line of no other process.
     word = f"60.{secrets.randbelow(10**9):09}s"
-    victim = box.call("ignore-term", word, env={"SECRET": "of the victim"}, limits=harness.Limits(grace=0))
+    assert isinstance(box.sandbox, SupervisedSandbox)
+    carries = box.sandbox.hello.isolation == "Landlock"  # It would run alone otherwise.
+    victim = box.call("dwell" if carries else "ignore-term", word, limits=harness.Limits(grace=0))
+    if carries:
+        victim = carrying(victim, SECRET.carried())
     box.give_input(victim.uid, "of the victim")
     places = {
         **places,
         "inputs": f"{box.work}/in",
         "input": f"{box.work}/in/{victim.uid}/input",
+        "homes": f"{box.work}/private",
         "spool": box.spool,
     }
     async with box.sandbox.start(victim) as execution:
         await harness.ready(execution)
+        if carries:
+            places["home"] = json.loads(await anext(execution.stderr))["HOME"]["path"]
         [found] = await box.pids(word)
         yield Scene(box, {"workspace": box.workspace, "work": box.work, "victim": str(found), **places})
         await box.sandbox.kill(victim.uid)
         await harness.ended(execution)
+
+
+EXCLUSIVE = ("--isolation", "Exclusive")
+"""What has a supervisor run calls with credentials alone, as where the kernel cannot keep calls apart."""
+
+
+async def nobody_is_there(box: Harness) -> None:
+    """Without any measure a call with credentials is beyond attack all the same in a sandbox that is `EXCLUSIVE`.
+
+    No attacker runs beside it, none that an earlier call has left lives on, and it leaves nothing.
+    """
+    assert isinstance(box.sandbox, SupervisedSandbox)
+    assert box.sandbox.hello.isolation == "Exclusive"
+    await _left_behind_is_gone(box)
+    victim = carrying(box.call("dwell", "60s", limits=harness.Limits(grace=0)), SECRET.carried())
+    async with box.sandbox.start(victim) as execution:
+        await harness.ready(execution)
+        home = json.loads(await anext(execution.stderr))["HOME"]["path"]
+        with pytest.raises(errors.Unavailable, match="no other may run beside it"):
+            await box.run("open", f"{home}/kept")
+        await box.sandbox.kill(victim.uid)
+        await harness.ended(execution)
+    assert b"no such file" in (await box.run("open", f"{home}/kept")).stderr
+    assert box.files_with(SECRET.value) == []
+    # Calls without credentials have company as ever, and keep those with some waiting.
+    async with box.sandbox.start(box.call("on-term", "0")) as execution:
+        await harness.ready(execution)
+        assert (await box.run("echo", "x")).stdout == b"x\n"
+        with pytest.raises(errors.Unavailable, match="another call runs"):
+            await harness.run(box.sandbox, carrying(box.call("echo", "x"), SECRET.carried()))
+
+
+async def _left_behind_is_gone(box: Harness) -> None:
+    """A call that kills what owns its processes leaves none of them to the one that comes next."""
+    word = harness.marker()
+    lost = await box.run("desert", word, "60s", limits=harness.Limits(timeout=30, grace=0))
+    next_one = await harness.run(box.sandbox, carrying(box.call("find-pids", word), SECRET.carried()))
+
+    assert lost.result.cause is Cause.LOST
+    assert (next_one.stdout, next_one.result.code) == (b"", 0)

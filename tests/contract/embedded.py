@@ -17,15 +17,16 @@ from toolcall_operator.adapters.sandbox.local import LocalSandbox, LocalSupervis
 async def running(
     supervisor: Path, tool: Path, root: Path, *, env: Mapping[str, str] | None = None, hide: tuple[Path, ...] = ()
 ) -> AsyncIterator[Harness]:
-    """A sandbox below `root`, with the test tool in its workspace; it is gone afterwards."""
+    """A sandbox below `root`, with the test tool among its outputs; it is gone afterwards."""
     started = await LocalSupervisor.start(LocalSandbox(supervisor, root, env or {}, hide, MEMORY), Patience())
     workspace = root / "workspace"
     harness.furnish(workspace)
-    shutil.copy(tool, workspace / "tool")
+    inside = root / "work" / "out" / "tool"  # Not the workspace: there are calls that have none.
+    shutil.copy(tool, inside)
     try:
         yield Harness(
             sandbox=started.sandbox,
-            tool=str(workspace / "tool"),
+            tool=str(inside),
             workspace=str(workspace),
             work=str(root / "work"),
             spool=str(root / "spool"),

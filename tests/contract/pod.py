@@ -78,6 +78,8 @@ class Recipe:
     sizes: Mapping[str, str] = field(default_factory=dict)
     """Of a folder, where it is not a gigabyte."""
     key: bytes = field(default=pods.KEY, repr=False)
+    flags: tuple[str, ...] = ()
+    """Of serve, besides those that every pod has."""
 
     def manifest(self, name: str) -> dict[str, Any]:
         """The pod."""
@@ -113,7 +115,7 @@ class Recipe:
         hashed = hashlib.sha256(self.key).hexdigest()
         return {
             "name": "sandbox",
-            "command": [pods.SUPERVISOR, "serve", "--key-sha256", hashed],
+            "command": [pods.SUPERVISOR, "serve", "--key-sha256", hashed, *self.flags],
             "volumeMounts": [
                 {"name": "opt", "mountPath": "/opt/toolcall", "readOnly": True},
                 *({"name": name, "mountPath": path} for name, path in FOLDERS.items()),

@@ -31,6 +31,8 @@ class Recipe:
     tool: Path
     root: Path
     env: Mapping[str, str] = field(default_factory=dict)
+    flags: tuple[str, ...] = ()
+    """Of serve, besides those that every pod has."""
 
     def furnish(self) -> None:
         """Make the folders, for the user of the pod."""
@@ -44,7 +46,7 @@ class Recipe:
         """The command line that starts it."""
         binds = [word for name, inside in _FOLDERS.items() for word in ("--bind", f"{self.root / name}:{inside}")]
         programs = ["--supervisor", str(self.supervisor), "--tool", str(self.tool)]
-        serve = ["--key-sha256", hashlib.sha256(pods.KEY).hexdigest(), "--memory", str(MEMORY)]
+        serve = ["--key-sha256", hashlib.sha256(pods.KEY).hexdigest(), "--memory", str(MEMORY), *self.flags]
         return [_PODLIKE, "start", *programs, *binds, "--", *serve]
 
 

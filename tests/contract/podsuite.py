@@ -10,12 +10,13 @@ import pytest
 
 from tests.contract import harness
 from tests.contract.confining import TRUSTED, ConfineSuite
+from tests.contract.credentials import CredentialSuite
 from tests.contract.pod import TOOL, ClusterHarness, ClusterPod, Shared
 from tests.contract.reattach import ReattachSuite
 from tests.contract.sandbox import SandboxSuite
 
 
-class PodSuite(SandboxSuite, ConfineSuite, ReattachSuite):
+class PodSuite(SandboxSuite, ConfineSuite, CredentialSuite, ReattachSuite):
     """What any sandbox holds to, on a pod that the module shares; `connected` is the way to it."""
 
     def connected(self, to: ClusterPod) -> AbstractAsyncContextManager[ClusterHarness]:

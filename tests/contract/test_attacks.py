@@ -38,6 +38,12 @@ def needs_kernel(attack: Attack) -> None:
         pytest.skip(f"Linux {platform.release()} offers Landlock ABI {kernels_landlock()}, scopes need {_SCOPES_SINCE}")
 
 
+def needs_a_home(attack: Attack) -> None:
+    """Skip what needs a victim that carries credentials where no attacker runs beside one, and say why."""
+    if kernels_landlock() < _SCOPES_SINCE and "{home" in attack.words:
+        pytest.skip(f"Linux {platform.release()} offers Landlock ABI {kernels_landlock()}: the victim would run alone")
+
+
 @contextmanager
 def surroundings(folder: Path) -> Iterator[dict[str, str]]:
     """What an embedded sandbox must be kept from: a socket, an open folder, a terminal, a file."""
@@ -94,6 +100,7 @@ every_measure = pytest.mark.parametrize(
 @every_attack
 async def test_without_its_measures_an_attack_succeeds(scenes: Scenes, attack: Attack, kind: str) -> None:
     """Seen to work, so that a refusal means something."""
+    needs_a_home(attack)
     async with scenes(kind, attack.measures) as scene:
         ran = await scene.attempt(attack)
 
@@ -116,6 +123,23 @@ async def test_each_measure_alone_refuses_the_attack(scenes: Scenes, attack: Att
         ran = await scene.attempt(attack)
 
     assert (ran.result.code, ran.stdout[:8]) == (REFUSED, b"refused:"), ran
+
+
+@pytest.mark.parametrize(
+    "without",
+    (
+        pytest.param(attacks.ALL_MEASURES, id="without any measure"),
+        pytest.param(("landlock-scopes",), id="where signals are not kept apart"),
+    ),
+)
+async def test_a_call_that_runs_alone_is_beyond_attack(
+    programs: Programs, tmp_path: Path, without: tuple[str, ...]
+) -> None:
+    """Each of these lets somebody beside a call with credentials at it, as seen above; so nobody is."""
+    env = {"TOOLCALL_WITHOUT": ",".join(without)}
+    recipe = podlike.Recipe(programs.weakened, programs.tool, tmp_path / "pod", env, attacks.EXCLUSIVE)
+    async with podlike.running(recipe) as pod:
+        await attacks.nobody_is_there(pod)
 
 
 @KINDS

@@ -9,12 +9,13 @@ import pytest
 
 from tests.contract import embedded
 from tests.contract.confining import ConfineSuite
+from tests.contract.credentials import CredentialSuite
 from tests.contract.harness import Harness
 from tests.contract.programs import Programs
 from tests.contract.sandbox import SandboxSuite
 
 
-class TestEmbeddedSandbox(SandboxSuite, ConfineSuite):
+class TestEmbeddedSandbox(SandboxSuite, ConfineSuite, CredentialSuite):
     @pytest.fixture
     async def box(self, programs: Programs, tmp_path: Path) -> AsyncIterator[Harness]:
         async with embedded.running(programs.supervisor, programs.tool, tmp_path / "sandbox") as box:

@@ -10,6 +10,7 @@ import pytest
 
 from tests.contract import harness
 from tests.contract.confining import NO_NETWORK, ConfineSuite
+from tests.contract.credentials import CredentialSuite
 from tests.contract.harness import Harness
 from tests.contract.sandbox import SandboxSuite
 from tests.fakes.sandbox import Behaviour, FakeSandbox, Script
@@ -32,6 +33,13 @@ def _write(streams: str, size: str, _chunk: str) -> Script:
 
 def _args(*words: str) -> Script:
     return Script(json.dumps(words).encode()) if sum(map(len, words)) < _TOO_LONG else _exec_error("E2BIG")
+
+
+def _environment(request: ExecRequest) -> dict[str, str]:
+    """What a process is given: its own variables, and places if it carries credentials."""
+    carried = request.credentials.env if request.credentials else {}
+    places = {"HOME": "/home", "TMPDIR": "/private"} if request.credentials else {}
+    return {**request.env, **places, **{name: value.reveal() for name, value in carried.items()}}
 
 
 class Tool:
@@ -58,7 +66,7 @@ class Tool:
             case ["cat"]:
                 return Script(request.stdin)
             case ["env"]:
-                return Script(json.dumps(dict(request.env)).encode())
+                return Script(json.dumps(_environment(request)).encode())
             case [name, *arguments]:
                 return self._parts[name](*arguments)
         raise AssertionError("the tool is told what to do")
@@ -68,7 +76,7 @@ class Tool:
         return Script()
 
 
-class TestFakeSandbox(SandboxSuite, ConfineSuite):
+class TestFakeSandbox(SandboxSuite, ConfineSuite, CredentialSuite):
     DIFFERENCES: ClassVar = {
         **dict.fromkeys(
             (
@@ -83,12 +91,26 @@ class TestFakeSandbox(SandboxSuite, ConfineSuite):
             _NO_PROCESSES,
         ),
         **dict.fromkeys((name for name in vars(ConfineSuite) if name.startswith("test_")), _NO_KERNEL),
-        "test_no_file_of_the_sandbox_holds_a_variable": "the fake has no files",
+        **dict.fromkeys(
+            (
+                "test_its_folders_are_its_own_empty_and_closed_to_others",
+                "test_a_sibling_that_knows_where_they_are_can_do_nothing_there",
+                "test_they_stay_writable_to_a_call_that_may_write_nothing_else",
+                "test_a_workspace_to_read_is_read_and_not_written",
+                "test_without_a_workspace_a_call_sees_none_and_begins_in_its_home",
+                "test_calls_that_are_alone_follow_one_another_at_once",
+                "test_its_value_stands_in_no_command_line_no_list_and_no_file_but_its_own",
+                "test_no_file_of_the_sandbox_holds_a_variable",
+            ),
+            "the fake has no files",
+        ),
         **dict.fromkeys(
             (
                 "test_200_megabytes_in_tiny_writes_cost_no_memory",
                 "test_a_supervisor_without_means_starts_nothing_and_works_again",
                 "test_a_process_sees_nothing_of_our_environment",
+                "test_what_is_written_of_it_is_redacted_unless_it_is_not_to_be",
+                "test_credentials_that_break_a_bound_start_nothing",
             ),
             _NO_SUPERVISOR,
         ),

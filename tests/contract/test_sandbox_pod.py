@@ -108,6 +108,14 @@ async def test_without_its_measures_an_attack_succeeds(
     assert failed == []
 
 
+async def test_a_call_that_runs_alone_is_beyond_attack(restricted: Kubectl, images: Images) -> None:
+    env = {"TOOLCALL_WITHOUT": ",".join(attacks.ALL_MEASURES)}
+    weak = Shared(restricted, Recipe(images.weakened, images.tool, env, flags=attacks.EXCLUSIVE))
+    async with pod.connected(weak.pod()) as box:
+        await attacks.nobody_is_there(box)
+    weak.discard()
+
+
 @pytest.mark.parametrize(
     ("without", "let_in"),
     (

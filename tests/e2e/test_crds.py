@@ -62,6 +62,16 @@ def toolspec(**spec: object) -> dict[str, Any]:
     return manifest("SpiceboxToolspec", "toolspec", **(fields | spec))
 
 
+STATIC = {"name": "forge", "type": "static", "static": {"secretRef": {"name": "forge", "key": "token"}}}
+OAUTH = {"name": "mail", "type": "oauth", "oauth": {"secretRef": {"name": "mail"}}}
+APP = {"name": "app", "type": "githubApp", "githubApp": {"secretRef": {"name": "app"}, "repositories": ["docs"]}}
+
+
+def identity(*credentials: object, **spec: object) -> dict[str, Any]:
+    """A good AgentIdentity, but for what is given."""
+    return manifest("AgentIdentity", "identity", **({"credentials": list(credentials or (STATIC, OAUTH, APP))} | spec))
+
+
 MOUNT = {"name": "files", "mountPath": "/files", "source": {"configMapRef": {"name": "files"}}}
 
 
@@ -128,6 +138,28 @@ REFUSED = {
         "spec.env.allowed[1]",
         "Duplicate value",
     ),
+    "a credential with the block of another type": (
+        identity({**STATIC, "type": "oauth"}),
+        "spec.credentials[0]",
+        "needs exactly one of static, oauth and githubApp, the one its type names",
+    ),
+    "a credential with two blocks": (
+        identity({**STATIC, **OAUTH}),
+        "spec.credentials[0]",
+        "needs exactly one of static, oauth and githubApp, the one its type names",
+    ),
+    "a federated credential of an identity": (
+        identity({**STATIC, "type": "federated"}),
+        "spec.credentials[0].type",
+        'Unsupported value: "federated"',
+    ),
+    "two credentials of one name": (identity(STATIC, {**OAUTH, "name": "forge"}), "spec.credentials[1]", "Duplicate"),
+    "a host with a path": (
+        identity({**STATIC, "allowedHosts": ["forge.example/a"]}),
+        "spec.credentials[0].allowedHosts[0]",
+        "should match",
+    ),
+    "tokens that are renewed too early": (identity(refreshThreshold="169h"), "spec.refreshThreshold", "at most 168h"),
     "half an owner": (session(owner={"app": "a"}), "spec.owner", "needs either app and user, or issuer and subject"),
 }
 
@@ -143,7 +175,11 @@ def test_a_bad_manifest_is_refused_by_the_name_of_its_field(
 
 
 @pytest.mark.parametrize(
-    "good", (toolcall(mode="stream", streamTokenHash=HASH), spiceboxclass(), session(), toolkit(), toolspec())
+    "good",
+    (
+        *(toolcall(mode="stream", streamTokenHash=HASH), spiceboxclass(), session(), toolkit(), toolspec()),
+        *(identity(), identity(description="Nobody's yet.", credentials=[])),
+    ),
 )
 def test_a_good_manifest_is_taken(kubectl: Kubectl, good: dict[str, Any]) -> None:
     kubectl("create", "--dry-run=server", "--filename=-", stdin=json.dumps(good))
@@ -215,6 +251,8 @@ def test_a_finished_call_stays_finished(call: Kubectl) -> None:
     ("field", "value", "later"),
     (
         ("class", "other", "third"),
+        ("agent", "one", "another"),
+        ("agent", "one", None),
         ("mounts", [MOUNT], None),
         ("toolspecs", [{"name": "a"}], [{"name": "b"}]),
         ("toolspecs", [], None),
@@ -261,6 +299,22 @@ def test_columns_and_wait_show_how_a_call_ended(call: Kubectl) -> None:
     assert header.split() == ["NAME", "SESSION", "TOOL", "STATUS", "EXIT", "AGE"]
     assert row.split()[:5] == ["call", "demo", "echo", "NonZeroExit", "7"]
     call("wait", "--for=condition=Finished", "toolcall/call", "--timeout=5s")
+
+
+def test_columns_show_whether_an_identity_is_valid_and_why_not(kubectl: Kubectl) -> None:
+    kubectl.apply(identity())
+    found = {"type": "Valid", "status": "False", "reason": "SecretMissing", "message": "there is none"}
+    status = {"conditions": [found | {"lastTransitionTime": "2026-01-01T00:00:00Z"}], "observedGeneration": 1}
+    document = json.dumps({"status": status})
+    kubectl("patch", "agid", "identity", "--type=merge", "--subresource=status", f"--patch={document}")
+
+    header, row = kubectl("get", "agid", "identity", "--output=wide").splitlines()
+    narrow = kubectl("get", "agentidentities", "identity").splitlines()[0]
+    kubectl("delete", "agentidentity", "identity")
+
+    assert header.split() == ["NAME", "VALID", "AGE", "REASON"]
+    assert (row.split()[0], row.split()[1], row.split()[-1]) == ("identity", "False", "SecretMissing")
+    assert narrow.split() == ["NAME", "VALID", "AGE"]
 
 
 def definitions() -> list[dict[str, Any]]:

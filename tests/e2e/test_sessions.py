@@ -112,7 +112,7 @@ def sessions(team: Team) -> None:
     team.a_session("ending", "single")
     for name in ("shut", "open", "unpulled", "invalid", "theirs"):
         team.a_session(name, name)
-    team.a_session("unsupported", "bare", agent="somebody")
+    team.a_session("unsupported", "bare", scopes=["files"])
     wrong = mount("wrong", "/wrong", "of-session", format="tarGz", digest=WRONG_DIGEST)
     team.a_session("digest", "bare", mounts=[wrong])
 
@@ -231,7 +231,7 @@ def test_the_class_is_kept_as_it_was_when_the_session_came_to_be(stage: Stage) -
     (
         ("invalid", "ClassInvalid", "spec.envDefaults.API_KEY"),
         ("theirs", "ClassNotAllowed", "spec.allowedNamespaces"),
-        ("unsupported", "NotSupported", "spec.agent"),
+        ("unsupported", "NotSupported", "spec.scopes"),
     ),
 )
 def test_a_session_that_cannot_be_fails_and_its_calls_at_once(

@@ -169,6 +169,11 @@ class FakeSandbox:
             return {uid: process.state for uid, process in self._processes.items()}
 
     def _run(self, request: ExecRequest) -> FakeProcess:
+        running = [process for process in self._processes.values() if process.state is ports.CallState.RUNNING]
+        if any(_is_alone(process.request) for process in running):
+            raise errors.Unavailable("a call that carries credentials runs, and no other may run beside it")
+        if running and _is_alone(request):
+            raise errors.Unavailable("the call carries credentials and must run alone, and another call runs")
         self.started.append(request)
         behave = self.behaviours.get(request.argv[0])
         return FakeProcess(request, behave(request) if behave else NOT_FOUND)
@@ -181,6 +186,10 @@ class FakeSandbox:
         if self._lost.done():
             raise self._lost.result()
         yield
+
+
+def _is_alone(request: ExecRequest) -> bool:
+    return request.credentials is not None and request.credentials.exclusive
 
 
 @dataclass

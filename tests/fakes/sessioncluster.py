@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from toolcall_operator import errors
+from toolcall_operator.api.agentidentity import AgentIdentity, AgentIdentityStatus
 from toolcall_operator.api.spiceboxclass import SpiceboxClass, SpiceboxClassStatus
 from toolcall_operator.api.spiceboxsession import FINALIZER, SpiceboxSession, SpiceboxSessionStatus
 from toolcall_operator.api.spiceboxtoolkit import SpiceboxToolkit, SpiceboxToolkitStatus
@@ -81,8 +82,9 @@ class FakeSessionCluster:
 
     `faults` holds, by the name of an operation, what its next attempts raise; `always` what each one raises.
     `lingering` pods stay when they are deleted; a `lagging` cache does not show what was reported. `unread` tells which
-    sessions cannot be read and why, `unread_classes` the same of classes, `unread_policies` of toolkits and toolspecs
-    by kind and name. `log` tells what was made and unmade, in order; `asked` how often each operation was asked for.
+    sessions cannot be read and why, `unread_classes` and `unread_agents` the same of classes and AgentIdentities,
+    `unread_policies` of toolkits and toolspecs by kind and name. Of `uncached` classes and `uncached_agents` only
+    asking tells. `log` tells what was made and unmade, in order; `asked` how often each operation was asked for.
     """
 
     time: FakeTime
@@ -90,6 +92,7 @@ class FakeSessionCluster:
     wake_class: Callable[[str], None] = lambda _name: None
     wake_toolkit: Callable[[str], None] = lambda _name: None
     wake_toolspec: Callable[[str], None] = lambda _name: None
+    wake_agent: Callable[[Key], None] = lambda _key: None
     lingering: bool = False
     lagging: bool = False
     faults: dict[str, list[errors.OperatorError]] = field(default_factory=dict)
@@ -102,6 +105,9 @@ class FakeSessionCluster:
     toolspecs: dict[str, SpiceboxToolspec] = field(default_factory=dict)
     unread_policies: dict[tuple[str, str], Unread] = field(default_factory=dict)
     library: Library = field(default_factory=Library)
+    agents: dict[Key, AgentIdentity] = field(default_factory=dict)
+    unread_agents: dict[Key, str] = field(default_factory=dict)
+    uncached_agents: set[Key] = field(default_factory=set)
     uncached: dict[str, SpiceboxClass] = field(default_factory=dict)
     manifests: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     views: dict[str, PodView] = field(default_factory=dict)
@@ -112,6 +118,7 @@ class FakeSessionCluster:
     reported: list[SpiceboxSessionStatus] = field(default_factory=list)
     reported_classes: list[SpiceboxClassStatus] = field(default_factory=list)
     reported_policies: list[tuple[str, SpiceboxToolkitStatus | SpiceboxToolspecStatus]] = field(default_factory=list)
+    reported_agents: list[tuple[str, AgentIdentityStatus]] = field(default_factory=list)
     remarks: list[tuple[str, str]] = field(default_factory=list)
     log: list[str] = field(default_factory=list)
     asked: Counter[str] = field(default_factory=Counter)
@@ -174,6 +181,22 @@ class FakeSessionCluster:
         self.unread_classes[name] = why
         self.wake_class(name)
 
+    def apply_agent(self, agent: AgentIdentity) -> None:
+        """An AgentIdentity is made or changed."""
+        key = agent.metadata.namespace, agent.metadata.name
+        self.agents[key] = agent
+        self.wake_agent(key)
+
+    def remove_agent(self, key: Key) -> None:
+        """An AgentIdentity is deleted."""
+        del self.agents[key]
+        self.wake_agent(key)
+
+    def garble_agent(self, key: Key, why: str = "") -> None:
+        """An AgentIdentity comes to be one that cannot be read, or can be read again."""
+        self.unread_agents[key] = why
+        self.wake_agent(key)
+
     def delete(self, key: Key) -> None:
         """Somebody deletes a session."""
         session = self.objects[key]
@@ -233,6 +256,17 @@ class FakeSessionCluster:
     def unread_toolspec(self, name: str) -> Unread | None:
         return self.unread_policies.get(("SpiceboxToolspec", name))
 
+    def agent(self, key: Key) -> AgentIdentity | None:
+        return None if self.unread_agents.get(key) else self.agents.get(key)
+
+    def unread_agent(self, key: Key) -> Unread | None:
+        why, agent = self.unread_agents.get(key), self.agents.get(key)
+        return Unread.of(agent.to_manifest(), (why,)) if why and agent else None
+
+    async def has_agent(self, key: Key) -> bool:
+        self._act("has_agent")
+        return key in self.agents or key in self.uncached_agents
+
     async def live_class(self, name: str) -> SpiceboxClass | None:
         self._act("live_class")
         if why := self.unread_classes.get(name):
@@ -266,6 +300,9 @@ class FakeSessionCluster:
     async def report_judged(self, judged: Judgeable, status: JudgedStatus) -> None:
         self._act("report_judged")
         name = judged.metadata.name
+        if isinstance(judged, AgentIdentity):
+            self._report_agent(judged, status)
+            return
         kept = {**self.classes, **self.toolkits, **self.toolspecs}
         if name not in kept:
             raise errors.Gone(f"no such {judged.kind}")
@@ -273,6 +310,7 @@ class FakeSessionCluster:
             self.reported_classes.append(status)
             self.apply_class(self.classes[name].model_copy(update={"status": status}))
         else:
+            assert isinstance(status, SpiceboxToolkitStatus | SpiceboxToolspecStatus)
             self.reported_policies.append((name, status))
             policy = self.toolkits[name] if isinstance(judged, SpiceboxToolkit) else self.toolspecs[name]
             self.apply_policy(policy.model_copy(update={"status": status}))
@@ -287,8 +325,11 @@ class FakeSessionCluster:
         elif isinstance(unread, SpiceboxClass):
             kept = self.classes[unread.metadata.name]
             await self.report_judged(kept, (kept.status or SpiceboxClassStatus()).model_copy(update=told))
+        elif isinstance(unread, AgentIdentity):
+            agent = self.agents[unread.metadata.namespace, unread.metadata.name]
+            await self.report_judged(agent, (agent.status or AgentIdentityStatus()).model_copy(update=told))
         else:
-            assert not isinstance(status, SpiceboxClassStatus | SpiceboxSessionStatus)
+            assert isinstance(status, SpiceboxToolkitStatus | SpiceboxToolspecStatus)
             self._act("report_judged")
             self.reported_policies.append((unread.metadata.name, status))
             garbled = self.unread_policies[unread.kind, unread.metadata.name]
@@ -346,6 +387,14 @@ class FakeSessionCluster:
             raise waiting.pop(0)
         if tell:
             self.log.append(tell)
+
+    def _report_agent(self, agent: AgentIdentity, status: JudgedStatus) -> None:
+        assert isinstance(status, AgentIdentityStatus)
+        live = self.agents.get((agent.metadata.namespace, agent.metadata.name))
+        if live is None or live.metadata.uid != agent.metadata.uid:
+            raise errors.Gone("no such AgentIdentity")
+        self.reported_agents.append((agent.metadata.name, status))
+        self.apply_agent(live.model_copy(update={"status": status}))
 
     def _live(self, session: SpiceboxSession) -> SpiceboxSession:
         live = self.objects.get((session.metadata.namespace, session.metadata.name))

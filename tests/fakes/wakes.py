@@ -45,6 +45,10 @@ class FakeWakes:
         """Remember a toolspec."""
         self.woken.append(f"toolspec {name}")
 
+    def agent(self, key: tuple[str, str]) -> None:
+        """Remember an AgentIdentity."""
+        self.woken.append(f"agent {'/'.join(key)}")
+
     def pod(self, pod: PodView, *, gone: bool) -> None:
         """Remember a pod."""
         self.woken.append(f"pod {pod.name}{' gone' if gone else ''}")

@@ -11,7 +11,9 @@ import pytest
 
 from tests.fakes.apiserver import FakeClient, Manifest
 from tests.fakes.artifacts import FakeArtifacts
+from tests.fakes.broker import FakeBroker
 from tests.fakes.sandbox import FakeSandboxes
+from tests.fakes.secrets import FakeSecrets
 from tests.fakes.sessioncluster import FakeGreeter
 from tests.unit.adapters.cluster import manifests
 from tests.unit.adapters.cluster.manifests import NAMESPACE
@@ -21,6 +23,7 @@ from toolcall_operator.adapters.cluster.memory.caches import Caches
 from toolcall_operator.adapters.cluster.memory.shelf import Identity
 from toolcall_operator.adapters.cluster.objects import KubernetesObjects
 from toolcall_operator.adapters.cluster.resources import (
+    AGENT_IDENTITIES,
     CLASSES,
     CONFIG_MAPS,
     EVENTS,
@@ -43,6 +46,7 @@ from toolcall_operator.sessions.ports import SessionPorts
 from toolcall_operator.slots import Limits, Slots
 
 SESSION, CLASS, POD = SESSIONS.named("work", NAMESPACE), CLASSES.named("plain"), PODS.named("work-pod", NAMESPACE)
+BOT = AGENT_IDENTITIES.named("bot", NAMESPACE)
 SOURCELESS = {"mounts": [{"name": "files", "mountPath": "/files", "source": {}}]}
 SOURCED = {"mounts": [{"name": "files", "mountPath": "/files", "source": {"configMapRef": {"name": "files"}}}]}
 FIELD = "spec.mounts[0].source.configMapRef is required"
@@ -84,7 +88,7 @@ class Place:
         cluster = KubernetesCluster(self.client, self.caches, self.events)
         slots = Slots(Limits(8, 8), now)
         self.dispatcher = Dispatcher(
-            Ports(cluster, FakeSandboxes(), FakeArtifacts(), slots=slots, now=now, operator="me")
+            Ports(cluster, FakeSandboxes(), FakeBroker(), FakeArtifacts(), slots=slots, now=now, operator="me")
         )
         self.controller = SessionController(
             SessionPorts(
@@ -94,6 +98,7 @@ class Place:
                 time=SystemTime(),
                 settings=SandboxSettings(supervisor_image="supervisor:1", default_image="default:1"),
                 key_hash=lambda uid: uid,
+                secrets=FakeSecrets(),
             )
         )
         unused = PodSandboxes(
@@ -228,3 +233,14 @@ async def test_a_class_with_a_mount_of_nothing_is_not_valid_until_it_is_mended(p
 
     assert told == f"False/MalformedObject: {FIELD}"
     assert (writes, place.writes(CLASS)) == (1, 2)
+
+
+async def test_an_agent_identity_that_nobody_can_read_says_so_until_it_is_mended(place: Place) -> None:
+    place.client.put(AGENT_IDENTITIES, manifests.agent(spec={"credentials": [{"name": "forge"}]}))
+
+    told = await place.told(BOT, "Valid")
+    place.edit(BOT, spec={"credentials": []})
+    await soon(lambda: place.says(BOT, "Valid").startswith("True/AllReferencesResolve"))
+
+    assert told == "False/SpecInvalid: spec.credentials[0].type is required"
+    assert place.writes(BOT) == 2

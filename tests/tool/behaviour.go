@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"os/signal"
@@ -25,6 +26,7 @@ func behaviour() []subcommand {
 		{"write STREAM TOTAL CHUNK", "writes TOTAL bytes to stdout, stderr or both (in turns), CHUNK a write; byte i is i mod 251", write},
 		{"sleep DUR", "sleeps", func(args []string) error { time.Sleep(duration(args[0])); return nil }},
 		{"ignore-term DUR", "ignores TERM, prints `ready`, sleeps", ignoreTerm},
+		{"dwell DUR", "says on stderr what is in each folder that a variable names as its own, puts `kept` there, then does as ignore-term", dwell},
 		{"listen DUR", "takes TCP connections to 127.0.0.1, prints its IP:PORT, stays so long", listen},
 		{"on-term CODE", "prints `ready`, exits with CODE when TERM comes", onTerm},
 		{"raise N", "ends by signal N from itself, default action", raise},
@@ -113,6 +115,42 @@ func ignoreTerm(args []string) error {
 	fmt.Println("ready")
 	time.Sleep(duration(args[0]))
 	return nil
+}
+
+// place is a folder as it was found.
+type place struct {
+	Path string      `json:"path"`
+	Mode fs.FileMode `json:"mode"`
+	Held []string    `json:"held"`
+}
+
+// dwell puts the text of TOKEN into each folder that is said to be its own.
+func dwell(args []string) error {
+	places := map[string]place{}
+	for _, name := range []string{"HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"} {
+		found, err := moveInto(os.Getenv(name))
+		if err != nil {
+			return err
+		}
+		places[name] = found
+	}
+	if err := json.NewEncoder(os.Stderr).Encode(places); err != nil {
+		return err
+	}
+	return ignoreTerm(args)
+}
+
+func moveInto(folder string) (place, error) {
+	info, err := os.Stat(folder)
+	if err != nil {
+		return place{}, err
+	}
+	entries, err := os.ReadDir(folder)
+	found := place{folder, info.Mode().Perm(), []string{}}
+	for _, entry := range entries {
+		found.Held = append(found.Held, entry.Name())
+	}
+	return found, errors.Join(err, os.WriteFile(folder+"/kept", []byte(os.Getenv("TOKEN")), 0o600))
 }
 
 func onTerm(args []string) error {

@@ -19,8 +19,9 @@ import (
 func processes() []subcommand {
 	return []subcommand{
 		{"daemonise MARKER DUR", "leaves a double-forked, setsid'ed, TERM-ignoring process behind and returns at once", daemonise},
+		{"desert MARKER DUR", "leaves such a process behind, kills whoever started this one, stays", desert},
 		{"family MARKER DUR", "starts a child, a grandchild, a setsid'ed and a stopped process, prints `ready`, stays", family},
-		{"member MARKER DUR HOW", "what the two above start: HOW is detach, survive, parent, stay or stop", member},
+		{"member MARKER DUR HOW", "what those above start: HOW is detach, survive, parent, stay or stop", member},
 		{"fork-bomb N", "starts up to N processes that stay 30s, prints `started K`, stays 30s", forkBomb},
 		{"zombies N", "orphans N processes that then end, prints how many of them nobody reaped", zombies},
 		{"find-pids MARKER", "prints the pid of every process that has MARKER among its arguments, one a line", findPids},
@@ -55,6 +56,13 @@ func daemonise(args []string) error {
 	middle := again("member", args[0], args[1], "detach")
 	middle.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	return middle.Run()
+}
+
+func desert(args []string) error {
+	if err := errors.Join(daemonise(args), unix.Kill(unix.Getppid(), unix.SIGKILL)); err != nil {
+		return err
+	}
+	return pause(args[1])
 }
 
 // ready is where a member tells that it is up: the write end of its starter's pipe.

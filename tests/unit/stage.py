@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from tests.fakes.artifacts import FakeArtifacts
+from tests.fakes.broker import FakeBroker
 from tests.fakes.cluster import FakeCluster
 from tests.fakes.sandbox import Behaviour, FakeSandbox, FakeSandboxes, Script
 from tests.unit.core import examples
@@ -37,12 +38,14 @@ class Stage:
     calls_at_once: int = 256
     sandboxes: FakeSandboxes = field(default_factory=FakeSandboxes)
     artifacts: FakeArtifacts = field(default_factory=FakeArtifacts)
+    broker: FakeBroker = field(default_factory=FakeBroker)
 
     def __post_init__(self) -> None:
         self.cluster = FakeCluster(self.world)
         self.ports = Ports(
             cluster=self.cluster,
             sandboxes=self.sandboxes,
+            broker=self.broker,
             artifacts=self.artifacts,
             slots=Slots(Limits(self.calls_at_once, self.calls_at_once), lambda: self.now),
             now=lambda: self.now,

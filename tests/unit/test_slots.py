@@ -33,11 +33,11 @@ class Line:
         self._leave: dict[str, asyncio.Event] = {}
         self.tasks: dict[str, asyncio.Task[None]] = {}
 
-    def join(self, name: str, of: SpiceboxSession, most: int = 64) -> None:
+    def join(self, name: str, of: SpiceboxSession, most: int = 64, *, alone: bool = False) -> None:
         leave = self._leave[name] = asyncio.Event()
 
         async def stand() -> None:
-            async with self.slots.of(of, examples.session_class(limits={"maxConcurrentCalls": most})):
+            async with self.slots.of(of, examples.session_class(limits={"maxConcurrentCalls": most}), alone=alone):
                 self.got.append(name)
                 await leave.wait()
 
@@ -229,3 +229,47 @@ async def test_whatever_comes_and_goes_limits_hold_and_everyone_who_stays_gets_a
         line.slots.forget(each.metadata.uid)
     assert not line.slots._sessions  # noqa: SLF001 (nothing is left behind)
     assert not line.slots._waiting  # noqa: SLF001 (nor in line)
+
+
+async def test_a_call_that_is_to_be_alone_waits_for_those_that_run_and_nobody_overtakes_it() -> None:
+    line, mine = Line(Limits(total=8, namespace=8)), session("a")
+    line.join("first", mine)
+    await until(lambda: line.got)
+    line.join("alone", mine, alone=True)
+    line.join("after", mine)
+    line.join("elsewhere", session("b"))
+    await until(lambda: len(line.got) == 2)
+    assert line.got == ["first", "elsewhere"]
+
+    await line.leave("first")
+    await until(lambda: len(line.got) == 3)
+    assert line.got[2] == "alone"
+
+    await line.leave("alone")
+    await until(lambda: len(line.got) == 4)
+    assert line.got[3] == "after"
+    await line.end()
+
+
+async def test_who_was_to_be_alone_and_left_the_line_holds_up_nobody() -> None:
+    line, mine = Line(Limits(total=8, namespace=8)), session("a")
+    line.join("first", mine)
+    await until(lambda: line.got)
+    line.join("alone", mine, alone=True)
+    line.join("after", mine)
+    await asyncio.sleep(0)
+
+    line.tasks["alone"].cancel()
+
+    await until(lambda: line.got == ["first", "after"])
+    await line.end()
+
+
+async def test_beside_a_claimed_call_that_is_alone_no_turn_is_given() -> None:
+    line, mine = Line(Limits(total=8, namespace=8)), session("a")
+    async with line.slots.of(mine, WIDE, claimed=True, alone=True):
+        line.join("next", mine)
+        await asyncio.sleep(0)
+        assert line.got == []
+    await until(lambda: line.got == ["next"])
+    await line.end()

@@ -1,12 +1,15 @@
 package calls
 
 import (
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"toolcall-operator/supervisor/internal/confine"
 	"toolcall-operator/supervisor/internal/kept"
+	"toolcall-operator/supervisor/internal/private"
+	"toolcall-operator/supervisor/wire"
 )
 
 // defaultPath is where commands are found when the sandbox itself does not say.
@@ -18,7 +21,9 @@ type Base struct {
 	Path        []string
 	Box         confine.Box
 	Roots       []confine.Root // that the box may write
+	Workspace   string         // one of them, by its real path
 	Inputs      *kept.Folder   // holds one folder a call, named by uid
+	Homes       *private.Homes // holds those of calls that carry credentials
 	LandlockABI int
 }
 
@@ -39,16 +44,35 @@ func SearchPath(path string) []string {
 	return slices.DeleteFunc(strings.Split(path, ":"), func(folder string) bool { return !filepath.IsAbs(folder) })
 }
 
-// overlaid is NAME=value of the base with those of a call on top.
-func (b Base) overlaid(over map[string]string) []string {
-	env := make([]string, 0, len(b.Env)+len(over))
-	for name, value := range b.Env {
-		if _, replaced := over[name]; !replaced {
-			env = append(env, name+"="+value)
-		}
+// overlaid is NAME=value of the base with these variables on top, the last ones uppermost.
+func (b Base) overlaid(layers ...map[string]string) []string {
+	all := maps.Clone(b.Env)
+	for _, layer := range layers {
+		maps.Copy(all, layer)
 	}
-	for name, value := range over {
+	env := make([]string, 0, len(all))
+	for name, value := range all {
 		env = append(env, name+"="+value)
 	}
 	return env
+}
+
+// confined is the box of all calls, of which a call may lose some.
+func (b Base) confined(request wire.Start) confine.Box {
+	c := request.Confine
+	box := b.Box
+	box.NoNetwork = c.NoNetwork
+	if c.BindsWrites {
+		box = box.Bind(b.Roots, c.Writable)
+	}
+	if request.Credentials == nil {
+		return box
+	}
+	switch request.Credentials.Workspace {
+	case wire.WorkspaceReadOnly:
+		return box.ReadingOnly(b.Workspace)
+	case wire.WorkspaceNone:
+		return box.Without(b.Workspace)
+	}
+	return box
 }

@@ -6,7 +6,7 @@ import "time"
 func (r *Registry) retire(c *Call) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.running--
+	r.part(c)
 	if r.calls[c.uid] == c {
 		c.expiry = time.AfterFunc(r.config.Retention, func() { r.expire(c) })
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"toolcall-operator/supervisor/internal/kept"
+	"toolcall-operator/supervisor/internal/redact"
 	"toolcall-operator/supervisor/shim"
 	"toolcall-operator/supervisor/wire"
 )
@@ -40,7 +41,7 @@ type Call struct {
 	forgotten bool
 }
 
-func newCall(request wire.Start, folder *kept.Folder) *Call {
+func newCall(request wire.Start, folder *kept.Folder, secrets *redact.Set) *Call {
 	c := &Call{
 		uid:      request.UID,
 		began:    time.Now(),
@@ -50,7 +51,7 @@ func newCall(request wire.Start, folder *kept.Folder) *Call {
 		watchers: map[Watcher]struct{}{},
 	}
 	for i := range c.streams {
-		c.streams[i] = &spool{folder: folder, limit: request.OutputBytes}
+		c.streams[i] = &spool{folder: folder, limit: request.OutputBytes, secrets: secrets.Stream()}
 	}
 	return c
 }

@@ -15,7 +15,9 @@ import (
 
 	"toolcall-operator/supervisor/internal/confine"
 	"toolcall-operator/supervisor/internal/kept"
+	"toolcall-operator/supervisor/internal/private"
 	"toolcall-operator/supervisor/internal/proctree"
+	"toolcall-operator/supervisor/internal/redact"
 	"toolcall-operator/supervisor/reaper"
 	"toolcall-operator/supervisor/shim"
 	"toolcall-operator/supervisor/wire"
@@ -62,14 +64,15 @@ type sandbox struct {
 	t         *testing.T
 	workspace string
 	inputs    string
+	homes     string
 }
 
 func newSandbox(t *testing.T, changes ...func(*Config)) sandbox {
 	t.Helper()
 	dir := t.TempDir()
-	s := sandbox{t: t, workspace: filepath.Join(dir, "workspace"), inputs: filepath.Join(dir, "in")}
+	s := sandbox{t: t, workspace: filepath.Join(dir, "workspace"), inputs: filepath.Join(dir, "in"), homes: filepath.Join(dir, "private")}
 	var opened []*kept.Folder
-	for _, folder := range []string{s.workspace, s.inputs, filepath.Join(dir, "spool")} {
+	for _, folder := range []string{s.workspace, s.inputs, filepath.Join(dir, "spool"), s.homes} {
 		if err := os.Mkdir(folder, 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -78,6 +81,10 @@ func newSandbox(t *testing.T, changes ...func(*Config)) sandbox {
 	box := confine.DefaultBox([]string{dir}) // As serve does: TMPDIR may lie in a folder that every call may read.
 	roots := confine.Roots(append(box.Write, s.workspace))
 	box.Write = confine.Paths(roots)
+	homes, err := private.Open(s.homes, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
 	config := Config{
 		Launcher: theLauncher,
 		Base: Base{
@@ -85,19 +92,22 @@ func newSandbox(t *testing.T, changes ...func(*Config)) sandbox {
 			Path:        []string{"/usr/bin", "/bin"},
 			Box:         box,
 			Roots:       roots,
+			Workspace:   s.workspace,
 			Inputs:      opened[1],
+			Homes:       homes,
 			LandlockABI: confine.ABI(),
 		},
 		Spool:     opened[2],
 		Shared:    opened,
 		Retention: time.Minute,
 		Gauge:     plenty{},
+		Secrets:   redact.NewSet(),
 	}
 	for _, change := range changes {
 		change(&config)
 	}
 	s.Registry = NewRegistry(config)
-	t.Cleanup(func() { s.KillAll(); _ = s.AwaitEnd(10 * time.Second) })
+	t.Cleanup(func() { s.KillAll(); _ = s.AwaitEnd(10 * time.Second); _ = homes.Close() })
 	return s
 }
 

@@ -30,6 +30,7 @@ func startPump(from *os.File, into *spool, kept func()) *pump {
 
 func (p *pump) run() {
 	defer close(p.done)
+	defer p.finish()
 	defer func() { _ = p.from.Close() }()
 	raw, err := p.from.SyscallConn()
 	if err != nil {
@@ -50,6 +51,13 @@ func (p *pump) run() {
 		if err != nil || failed != nil || n == 0 {
 			return
 		}
+	}
+}
+
+// finish stores what is left when nothing more comes.
+func (p *pump) finish() {
+	if p.into.finish() {
+		p.kept()
 	}
 }
 

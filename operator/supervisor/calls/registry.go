@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"toolcall-operator/supervisor/internal/kept"
+	"toolcall-operator/supervisor/internal/redact"
 	"toolcall-operator/supervisor/wire"
 )
 
@@ -32,6 +33,8 @@ type Config struct {
 	Shared    []*kept.Folder // what calls share, and need their rights on
 	Retention time.Duration  // how long an exited call waits for its acknowledgement
 	Gauge     Gauge
+	Secrets   *redact.Set // what no call's output may show
+	Exclusive bool        // calls that carry credentials run alone
 }
 
 // Registry is every call of this boot, by uid.
@@ -41,15 +44,16 @@ type Registry struct {
 	mu         sync.Mutex
 	calls      map[string]*Call
 	buried     map[string]struct{}
-	tombstones []string // the same, oldest first
-	running    int
-	watching   bool   // memory, and processes
-	closing    string // why nothing starts any more
+	tombstones []string           // the same, oldest first
+	running    int                // calls that were entered, and not cleared away
+	alone      map[*Call]struct{} // those of them that may have no company
+	watching   bool               // memory, and processes
+	closing    string             // why nothing starts any more
 }
 
 // NewRegistry starts empty: calls do not outlive a boot.
 func NewRegistry(config Config) *Registry {
-	return &Registry{config: config, calls: map[string]*Call{}, buried: map[string]struct{}{}}
+	return &Registry{config: config, calls: map[string]*Call{}, buried: map[string]struct{}{}, alone: map[*Call]struct{}{}}
 }
 
 // Enter gives the call of this uid, and whether it was known before; a new one has no process until Launch. From here on it can be found, killed
@@ -66,9 +70,12 @@ func (r *Registry) Enter(request wire.Start) (c *Call, known bool, err error) {
 	if r.closing != "" {
 		return nil, false, &Unavailable{r.closing}
 	}
-	c = newCall(request, r.config.Spool)
+	if objection := r.objection(request); objection != "" {
+		return nil, false, &Unavailable{objection}
+	}
+	c = newCall(request, r.config.Spool, r.config.Secrets)
 	r.calls[request.UID] = c
-	r.running++
+	r.join(c, request)
 	if r.watches() {
 		go r.watch()
 	}

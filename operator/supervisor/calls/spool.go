@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"toolcall-operator/supervisor/internal/kept"
+	"toolcall-operator/supervisor/internal/redact"
 	"toolcall-operator/supervisor/internal/threads"
 	"toolcall-operator/supervisor/wire"
 )
@@ -12,14 +13,16 @@ import (
 // disk bounds the threads that a slow disk holds up: every call has two streams.
 var disk = threads.NewGate(8)
 
-// spool keeps the head of one stream, and counts all of it. One goroutine writes, any number read.
+// spool keeps the head of one stream, and counts all of it, both without the secrets of the sandbox: what they were cannot be told by how long they were.
+// One goroutine writes, any number read.
 type spool struct {
-	folder *kept.Folder
-	limit  int64
+	folder  *kept.Folder
+	limit   int64
+	secrets *redact.Stream
 
 	mu     sync.Mutex
 	file   file  // nil until the first byte is kept
-	size   int64 // bytes the tool wrote
+	size   int64 // bytes the tool wrote, with secrets replaced
 	stored int64 // bytes kept: the first ones
 	full   bool  // nothing more is kept: the limit, or a disk that takes no more
 }
@@ -33,7 +36,15 @@ type file interface {
 
 // write keeps of p what the limit leaves room for. It never fails: a tool does not feel the state of the supervisor's disk, and stored < size
 // says that something is missing.
-func (s *spool) write(p []byte) (kept bool) {
+func (s *spool) write(p []byte) (kept bool) { return s.add(s.secrets.Write(p)) }
+
+// finish keeps what was held back because it might have become a secret: nothing more comes.
+func (s *spool) finish() (kept bool) { return s.add(s.secrets.Flush()) }
+
+func (s *spool) add(p []byte) (kept bool) {
+	if len(p) == 0 {
+		return false
+	}
 	s.mu.Lock()
 	file, stored, room := s.file, s.stored, s.limit-s.stored
 	full := s.full || room == 0

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"toolcall-operator/supervisor/internal/kept"
+	"toolcall-operator/supervisor/internal/redact"
 	"toolcall-operator/supervisor/wire"
 )
 
@@ -25,7 +26,7 @@ func TestASpoolKeepsTheHeadAndCountsEverything(t *testing.T) {
 		"a limit of 0":            {0, []string{"abc"}, ""},
 		"one write over a border": {1, []string{"ab"}, "a"},
 	} {
-		s := &spool{folder: openFolder(t, t.TempDir()), limit: row.limit}
+		s := &spool{folder: openFolder(t, t.TempDir()), limit: row.limit, secrets: redact.NewSet().Stream()}
 		for _, w := range row.writes {
 			s.write([]byte(w))
 		}
@@ -43,7 +44,7 @@ func TestASpoolKeepsTheHeadAndCountsEverything(t *testing.T) {
 }
 
 func TestASpoolIsReadFromAnyOffset(t *testing.T) {
-	s := &spool{folder: openFolder(t, t.TempDir()), limit: 100}
+	s := &spool{folder: openFolder(t, t.TempDir()), limit: 100, secrets: redact.NewSet().Stream()}
 	defer s.close()
 	s.write([]byte("0123456789"))
 	p := make([]byte, 4)
@@ -63,7 +64,7 @@ func TestASpoolOnADiskThatTakesNothingCountsOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &spool{limit: 100, file: full}
+	s := &spool{limit: 100, file: full, secrets: redact.NewSet().Stream()}
 	defer s.close()
 	if s.write([]byte("abc")) {
 		t.Error("something was kept")
@@ -124,7 +125,7 @@ func TestStandardInputTakesRoomUntilItsCallHasEnded(t *testing.T) {
 
 func TestASpoolMakesNoFileBeforeTheFirstByteAndNoNameEver(t *testing.T) {
 	folder := t.TempDir()
-	s := &spool{folder: openFolder(t, folder), limit: 100}
+	s := &spool{folder: openFolder(t, folder), limit: 100, secrets: redact.NewSet().Stream()}
 	defer s.close()
 	if s.file != nil {
 		t.Error("a file was made")

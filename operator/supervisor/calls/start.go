@@ -7,6 +7,7 @@ import (
 
 	"toolcall-operator/supervisor/internal/confine"
 	"toolcall-operator/supervisor/internal/kept"
+	"toolcall-operator/supervisor/internal/private"
 	"toolcall-operator/supervisor/shim"
 	"toolcall-operator/supervisor/wire"
 )
@@ -15,7 +16,7 @@ import (
 // Errors: *Unavailable, and the call is unknown again.
 func (r *Registry) Launch(c *Call, request wire.Start, stdin *kept.File) error {
 	c.stdin = stdin
-	process, err := r.process(request, stdin)
+	home, process, err := r.begin(c, request, stdin)
 	if err != nil {
 		r.drop(c, err)
 		return c.failure
@@ -24,18 +25,35 @@ func (r *Registry) Launch(c *Call, request wire.Start, stdin *kept.File) error {
 	close(c.born)
 	go func() {
 		c.run(request.Timeout, r.config.Gauge.OOMKills)
+		r.clear(c, home)
 		r.retire(c)
 	}()
 	return nil
 }
 
+// begin gives the call what it needs, its process last: the home if it carries credentials, and company or none. After an error there is no home.
+func (r *Registry) begin(c *Call, request wire.Start, stdin *kept.File) (*private.Home, *process, error) {
+	if err := r.awaitCompany(c); err != nil {
+		return nil, nil, err
+	}
+	home, err := r.equip(request.Credentials)
+	if err != nil {
+		return nil, nil, err
+	}
+	process, err := r.process(request, stdin, home)
+	if err != nil {
+		leave(home)
+	}
+	return home, process, err
+}
+
 // process is a shim that was told what to start. It waits for room.
-func (r *Registry) process(request wire.Start, stdin *kept.File) (*process, error) {
+func (r *Registry) process(request wire.Start, stdin *kept.File, home *private.Home) (*process, error) {
 	left, err := r.config.Launcher.room.enter(r.countRunning())
 	if err != nil {
 		return nil, err
 	}
-	process, err := r.told(request, stdin)
+	process, err := r.told(request, stdin, home)
 	if err != nil {
 		left()
 		return nil, err
@@ -44,13 +62,13 @@ func (r *Registry) process(request wire.Start, stdin *kept.File) (*process, erro
 	return process, nil
 }
 
-func (r *Registry) told(request wire.Start, stdin *kept.File) (*process, error) {
+func (r *Registry) told(request wire.Start, stdin *kept.File, home *private.Home) (*process, error) {
 	r.config.Launcher.launching.Enter()
 	defer r.config.Launcher.launching.Leave()
 	for _, folder := range r.config.Shared {
 		folder.Mend()
 	}
-	spec, err := r.spec(request, stdin != nil)
+	spec, err := r.spec(request, stdin != nil, home)
 	if err != nil {
 		return nil, err
 	}
@@ -64,48 +82,44 @@ func (r *Registry) countRunning() int {
 }
 
 // spec is what the shim of a call is told. The error is one of its inputs: a call does not run without those it was given.
-func (r *Registry) spec(request wire.Start, hasStdin bool) (shim.Spec, error) {
+func (r *Registry) spec(request wire.Start, hasStdin bool, home *private.Home) (shim.Spec, error) {
 	base := r.config.Base
-	box := base.confined(request.Confine)
+	box := base.confined(request)
 	hasInputs, err := base.Inputs.Has(request.UID)
 	if err != nil {
 		return shim.Spec{}, err
 	}
 	if hasInputs {
-		box.Read = append(box.Read, filepath.Join(base.Inputs.Path(), request.UID))
+		box.Read = with(box.Read, filepath.Join(base.Inputs.Path(), request.UID))
 	}
 	if hasStdin {
 		// Without a rule of its own a tool could read its stdin, but not open it by its other name, /dev/stdin.
-		box.Read = append(box.Read, "/proc/self/fd/0")
+		box.Read = with(box.Read, "/proc/self/fd/0")
 	}
-	return shim.Spec{
+	spec := shim.Spec{
 		Argv:        request.Argv,
 		Env:         base.overlaid(request.Env),
 		Path:        base.Path,
 		Box:         box,
 		Trusted:     request.Confine.TrustedProgram,
-		Distrusted:  confine.Paths(base.Roots),
+		Distrusted:  with(confine.Paths(base.Roots), base.Homes.Path()),
 		Pids:        request.Pids,
 		LandlockABI: base.LandlockABI,
-	}, nil
+	}
+	if home != nil {
+		base.house(&spec, request, home)
+	}
+	return spec, nil
 }
 
-// confined is the box of all calls, of which a call may lose some.
-func (b Base) confined(c wire.Confinement) confine.Box {
-	box := b.Box
-	box.Read = slices.Clone(box.Read)
-	box.NoNetwork = c.NoNetwork
-	if c.BindsWrites {
-		return box.Bind(b.Roots, c.Writable)
-	}
-	return box
-}
+// with is paths and one more, in a list of its own.
+func with(paths []string, path string) []string { return slices.Concat(paths, []string{path}) }
 
 // drop makes a call unknown again that could not be made.
 func (r *Registry) drop(c *Call, why error) {
 	r.mu.Lock()
 	delete(r.calls, c.uid)
-	r.running--
+	r.part(c)
 	r.mu.Unlock()
 	c.failure = &Unavailable{fmt.Sprintf("the supervisor could not start the call: %v", why)}
 	_ = c.stdin.Close()

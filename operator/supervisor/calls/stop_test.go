@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -111,10 +110,10 @@ func TestASpareShimThatHearsNothingIsReplaced(t *testing.T) {
 	}
 }
 
-// freeze keeps every signal from a process, KILL too, until the test ends.
-func freeze(t *testing.T, pid string) (thaw func()) {
+// freeze keeps every signal from some processes, KILL too, until the test ends.
+func freeze(t *testing.T, pids ...string) (thaw func()) {
 	t.Helper()
-	group := filepath.Join("/sys/fs/cgroup/freezer", "calls-test-"+strconv.Itoa(os.Getpid()))
+	group := filepath.Join("/sys/fs/cgroup/freezer", "calls-test-"+pids[0])
 	if err := os.Mkdir(group, 0o755); err != nil {
 		t.Skipf("needs root and the freezer of cgroup v1, whose processes cannot be killed: %v", err)
 	}
@@ -133,7 +132,9 @@ func freeze(t *testing.T, pid string) (thaw func()) {
 		}
 		t.Errorf("%s cannot be removed", group)
 	})
-	write("cgroup.procs", pid)
+	for _, pid := range pids {
+		write("cgroup.procs", pid)
+	}
 	write("freezer.state", "FROZEN")
 	return func() { write("freezer.state", "THAWED") }
 }

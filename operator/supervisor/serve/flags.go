@@ -45,12 +45,14 @@ func newGiven() *given {
 	g.places()
 	g.bounds()
 	g.network()
+	g.flags.StringVar(&g.isolation, "isolation", "", "`HOW` calls are kept apart: Exclusive has those that carry credentials run alone, as they do where the kernel\n"+
+		"cannot keep them apart; it takes away nothing that the kernel can do")
 	return g
 }
 
 func (g *given) places() {
 	g.flags.StringVar(&g.workspace, "workspace", "/workspace", "`DIR` that calls work in, writable")
-	g.flags.StringVar(&g.work, "work", "/work", "`DIR` with in/ (in/UID is readable by that call only) and out/ (writable)")
+	g.flags.StringVar(&g.work, "work", "/work", "`DIR` with in/ (in/UID is readable by that call only), out/ (writable) and private/ (of calls that carry\ncredentials, a folder each)")
 	g.flags.StringVar(&g.home, "home", "", "HOME of calls when it is not set (default: --tmp)")
 	g.flags.StringVar(&g.tmp, "tmp", "/tmp", "`DIR` for TMPDIR when it is not set, writable")
 	g.flags.StringVar(&g.spool, "spool", "/run/toolcall", "`DIR` that output is kept in, out of reach of calls")

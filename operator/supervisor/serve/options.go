@@ -24,6 +24,7 @@ type options struct {
 	writable          []string
 	hide              []string
 	refuseUnixSockets bool
+	isolation         string
 	memory            int64
 	tasks             int
 	spoolBytes        int64
@@ -57,6 +58,8 @@ func (o options) checked(key string) (options, error) {
 	switch {
 	case err != nil || len(hash) != sha256.Size:
 		return o, usage.Errorf("--key-sha256 must be %d hex digits", 2*sha256.Size)
+	case o.isolation != "" && o.isolation != exclusive:
+		return o, usage.Errorf("--isolation must be %s, or absent", exclusive)
 	case o.memory < 0:
 		return o, usage.Errorf("--memory must not be negative")
 	case o.tasks < 0 || o.tasks > 0 && o.tasks < fewestTasks:
@@ -105,14 +108,14 @@ func (o options) absolute() (options, error) {
 	return o, o.apart()
 }
 
-// apart refuses a writable folder that would open the inputs or the output of other calls.
+// apart refuses a writable folder that would open the inputs, the output or the credentials of other calls.
 func (o options) apart() error {
 	out := o.out()
 	writable := []flagged{{"--workspace", &o.workspace}, {"--work", &out}, {"--tmp", &o.tmp}, {"--home", &o.home}}
 	for i := range o.writable {
 		writable = append(writable, flagged{"--writable " + o.writable[i], &o.writable[i]})
 	}
-	closed := []flagged{{"the inputs of --work", new(o.inputs())}, {"--spool", &o.spool}}
+	closed := []flagged{{"the inputs of --work", new(o.inputs())}, {"the private folders of --work", new(o.homes())}, {"--spool", &o.spool}}
 	for _, w := range writable {
 		for _, c := range closed {
 			if confine.Touch(confine.RealPath(*w.folder), confine.RealPath(*c.folder)) {
@@ -125,3 +128,4 @@ func (o options) apart() error {
 
 func (o options) inputs() string { return filepath.Join(o.work, "in") }
 func (o options) out() string    { return filepath.Join(o.work, "out") }
+func (o options) homes() string  { return filepath.Join(o.work, "private") }

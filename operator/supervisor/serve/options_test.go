@@ -45,6 +45,10 @@ func TestAMistakeOnTheCommandLineIsTheCallersAndNamesTheFlag(t *testing.T) {
 		{"--key-sha256 " + anyHash + " --home /run/toolcall/x", "--home"},
 		{"--key-sha256 " + anyHash + " --workspace /work", "--workspace"},
 		{"--key-sha256 " + anyHash + " --spool /work/out/spool", "--spool"},
+		{"--key-sha256 " + anyHash + " --writable /work/private", "--writable /work/private"},
+		{"--key-sha256 " + anyHash + " --tmp /work/private/x", "--tmp"},
+		{"--key-sha256 " + anyHash + " --isolation Landlock", "--isolation"},
+		{"--key-sha256 " + anyHash + " --isolation exclusive", "--isolation"},
 		{"--key-sha256 " + anyHash + " --colour red", "-colour"},
 		{"--key-sha256 " + anyHash + " extra", "extra"},
 	} {

@@ -3,14 +3,17 @@ package serve
 import (
 	"os"
 
+	"toolcall-operator/supervisor/internal/confine"
 	"toolcall-operator/supervisor/internal/kept"
+	"toolcall-operator/supervisor/internal/private"
 	"toolcall-operator/supervisor/internal/usage"
 )
 
-// places are the folders that calls share.
+// places are the folders that calls share, or have a part of.
 type places struct {
 	all           []*kept.Folder
 	inputs, spool *kept.Folder
+	homes         *private.Homes
 }
 
 // prepare makes the folders that are missing, and goes to the workspace: shims and tools inherit it.
@@ -24,6 +27,7 @@ func (o options) prepare() (places, error) {
 		{"--work", o.work, nil},
 		{"--work", o.out(), nil},
 		{"--work", o.inputs(), &p.inputs},
+		{"--work", o.homes(), nil},
 		{"--tmp", o.tmp, nil},
 		{"--spool", o.spool, &p.spool},
 	} {
@@ -36,6 +40,10 @@ func (o options) prepare() (places, error) {
 			*f.opened = folder
 		}
 	}
+	var err error
+	if p.homes, err = private.Open(confine.RealPath(o.homes()), o.spareHomes()); err != nil {
+		return p, usage.Errorf("--work: %v", err)
+	}
 	if o.spoolBytes > 0 {
 		p.spool.Limit(o.spoolBytes)
 	}
@@ -43,6 +51,17 @@ func (o options) prepare() (places, error) {
 		return p, usage.Errorf("--workspace: %v", err)
 	}
 	return p, nil
+}
+
+// homesAhead is how many homes are made in advance: one for each of as many calls as may start while the first of them is made.
+const homesAhead = 8
+
+// spareHomes is none where calls may reach what lies in the folder of homes: whatever they put into one would wait for a call with credentials.
+func (o options) spareHomes() int {
+	if o.kept() == exclusive {
+		return 0
+	}
+	return homesAhead
 }
 
 func makeFolder(path string) (*kept.Folder, error) {

@@ -16,6 +16,7 @@ import (
 
 	"toolcall-operator/supervisor/calls"
 	"toolcall-operator/supervisor/internal/confine"
+	"toolcall-operator/supervisor/internal/redact"
 	"toolcall-operator/supervisor/memory"
 	"toolcall-operator/supervisor/network"
 	"toolcall-operator/supervisor/reaper"
@@ -53,11 +54,12 @@ func Main(args []string, version string) error {
 	if err != nil {
 		return err
 	}
+	defer func() { _ = p.homes.Close() }() // What is left, the next boot removes.
 	registry, err := newRegistry(o, p)
 	if err != nil {
 		return err
 	}
-	s := server.New(server.Config{Calls: registry, Identity: identity(version), KeyHash: o.keyHash, Spool: p.spool, Network: watch})
+	s := server.New(server.Config{Calls: registry, Identity: o.identity(version), KeyHash: o.keyHash, Spool: p.spool, Network: watch})
 	if o.stdio {
 		return overStdio(s, registry, terminated)
 	}
@@ -117,18 +119,22 @@ func newRegistry(o options, p places) (*calls.Registry, error) {
 			Path:        calls.SearchPath(env["PATH"]),
 			Box:         box,
 			Roots:       roots,
+			Workspace:   confine.RealPath(o.workspace),
 			Inputs:      p.inputs,
+			Homes:       p.homes,
 			LandlockABI: confine.ABI(),
 		},
 		Spool:     p.spool,
 		Shared:    p.all,
 		Retention: o.retention,
 		Gauge:     memory.Own(o.memory),
+		Secrets:   redact.NewSet(),
+		Exclusive: o.kept() == exclusive,
 	}), nil
 }
 
-// box is what every call may reach, and the folders of it that it may write. Those of inputs and spools are hidden whatever the command line says: no
-// call may read another's.
+// box is what every call may reach, and the folders of it that it may write. Those of inputs, homes and spools are hidden whatever the command line
+// says: no call may read another's.
 func box(o options) (confine.Box, []confine.Root) {
 	b := confine.DefaultBox(append([]string{o.work, o.spool}, o.hide...))
 	roots := confine.Roots(slices.Concat(b.Write, []string{o.workspace, o.out(), o.tmp, o.home}, o.writable))
@@ -147,13 +153,25 @@ func shimEnv() []string {
 	return env
 }
 
-func identity(version string) server.Identity {
-	abi := confine.ABI()
-	isolation := "Exclusive"
-	if abi >= 6 { // Signals of one call reach another below.
-		isolation = "Landlock"
+func (o options) identity(version string) server.Identity {
+	return server.Identity{BootID: newUUID(), Version: version, LandlockABI: confine.ABI(), Isolation: o.kept()}
+}
+
+// Ways in which calls are kept apart.
+const (
+	landlock  = "Landlock"
+	exclusive = "Exclusive" // those that carry credentials run alone
+)
+
+// scopeABI is the first Landlock ABI that keeps the signals of one call from another.
+const scopeABI = 6
+
+// kept is how the calls of this supervisor are kept apart: as the kernel can do it, unless it was told otherwise.
+func (o options) kept() string {
+	if o.isolation == "" && confine.ABI() >= scopeABI {
+		return landlock
 	}
-	return server.Identity{BootID: newUUID(), Version: version, LandlockABI: abi, Isolation: isolation}
+	return exclusive
 }
 
 // newUUID is a random UUID (version 4).

@@ -17,6 +17,8 @@ import (
 	"toolcall-operator/supervisor/calls"
 	"toolcall-operator/supervisor/internal/confine"
 	"toolcall-operator/supervisor/internal/kept"
+	"toolcall-operator/supervisor/internal/private"
+	"toolcall-operator/supervisor/internal/redact"
 	"toolcall-operator/supervisor/reaper"
 	"toolcall-operator/supervisor/shim"
 	"toolcall-operator/supervisor/wire"
@@ -56,6 +58,10 @@ func newServer(t *testing.T) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
+	homes, err := private.Open(t.TempDir(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
 	registry := calls.NewRegistry(calls.Config{
 		Launcher: theLauncher,
 		Base: calls.Base{
@@ -63,11 +69,13 @@ func newServer(t *testing.T) *Server {
 			Path:        []string{"/usr/bin", "/bin"},
 			Box:         confine.DefaultBox(nil),
 			Inputs:      spool,
+			Homes:       homes,
 			LandlockABI: confine.ABI(),
 		},
 		Spool:     spool,
 		Retention: time.Minute,
 		Gauge:     plenty{},
+		Secrets:   redact.NewSet(),
 	})
 	t.Cleanup(func() { registry.KillAll(); _ = registry.AwaitEnd(10 * time.Second) })
 	return New(Config{

@@ -26,6 +26,7 @@ func (s Spec) Append(to []byte) []byte {
 	for _, set := range s.flags() {
 		to = appendText(to, strconv.Itoa(int(flag(*set))))
 	}
+	to = appendText(to, s.Dir)
 	for _, list := range s.lists() {
 		to = appendText(to, strconv.Itoa(len(*list)))
 		for _, text := range *list {
@@ -88,6 +89,7 @@ func decode(body string) (Spec, error) {
 	for _, set := range s.flags() {
 		*set = w.number() == 1
 	}
+	s.Dir = w.text()
 	for _, list := range s.lists() {
 		*list = w.list()
 	}

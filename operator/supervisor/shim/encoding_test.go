@@ -25,6 +25,7 @@ func TestASpecSurvivesItsEncoding(t *testing.T) {
 				Read: []string{"/usr"}, Write: []string{"/w", "/t"}, Devices: []string{"/dev/null"},
 				BindsWrites: true, NoNetwork: true, RefuseUnixSockets: true,
 			},
+			Dir:         "/w/home",
 			Trusted:     true,
 			Distrusted:  []string{"/w", "/t"},
 			Pids:        64,

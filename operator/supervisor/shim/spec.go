@@ -19,6 +19,7 @@ const (
 type Spec struct {
 	Argv        []string
 	Env         []string // NAME=value
+	Dir         string   // where the tool begins; "" for where the shim is
 	Path        []string // folders that a command without a slash is looked up in
 	Box         confine.Box
 	Trusted     bool     // the program must lie in none of Distrusted

@@ -79,6 +79,7 @@ func run(file string, spec Spec) (int, Report) {
 
 func fork(file string, spec Spec) (int, syscall.Errno) {
 	pid, err := syscall.ForkExec(file, spec.Argv, &syscall.ProcAttr{
+		Dir:   spec.Dir,
 		Env:   spec.Env,
 		Files: []uintptr{0, 1, 2},
 		Sys:   &syscall.SysProcAttr{Setsid: true},

@@ -21,23 +21,11 @@ type Confinement struct {
 }
 
 func (f *fields) confinement() Confinement {
-	raw, there := f.takeOptional("confine")
-	if !there {
-		return Confinement{}
-	}
-	inner := &fields{}
-	if err := json.Unmarshal(raw, &inner.raw); err != nil {
-		f.object("confine must be an object")
-		return Confinement{}
-	}
-	c := Confinement{NoNetwork: inner.only("network", "None"), TrustedProgram: inner.only("program", "Trusted")}
-	c.Writable, c.BindsWrites = inner.writable()
-	if name, there := inner.unknown(); there {
-		inner.object("%.64q is not known", name)
-	}
-	if inner.objection != "" {
-		f.object("confine.%s", inner.objection)
-	}
+	var c Confinement
+	f.nested("confine", func(inner *fields) {
+		c = Confinement{NoNetwork: inner.only("network", "None"), TrustedProgram: inner.only("program", "Trusted")}
+		c.Writable, c.BindsWrites = inner.writable()
+	})
 	return c
 }
 

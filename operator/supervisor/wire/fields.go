@@ -176,6 +176,27 @@ func (f *fields) env() map[string]string {
 	return values
 }
 
+// nested has the fields of an optional object read, all of them; it reports whether the object is there.
+func (f *fields) nested(name string, read func(inner *fields)) bool {
+	raw, there := f.takeOptional(name)
+	if !there {
+		return false
+	}
+	inner := &fields{}
+	if err := json.Unmarshal(raw, &inner.raw); err != nil {
+		f.object("%s must be an object", name)
+		return true
+	}
+	read(inner)
+	if unknown, there := inner.unknown(); there {
+		inner.object("%.64q is not known", unknown)
+	}
+	if inner.objection != "" {
+		f.object("%s.%s", name, inner.objection)
+	}
+	return true
+}
+
 // unknown is a field that nobody took.
 func (f *fields) unknown() (string, bool) {
 	for name := range f.raw {

@@ -99,6 +99,12 @@ func requestOf(t *testing.T, message []byte) any {
 			Network, Program string
 			Writable         *[]string
 		}
+		Credentials *struct {
+			Env       map[string]string
+			Redaction string
+			Workspace Workspace
+			Exclusive bool
+		}
 	}
 	if err := json.Unmarshal(message, &m); err != nil {
 		t.Fatal(err)
@@ -109,13 +115,17 @@ func requestOf(t *testing.T, message []byte) any {
 	if confinement.BindsWrites {
 		confinement.Writable = append(confinement.Writable, *m.Confine.Writable...)
 	}
+	var credentials *Credentials
+	if c := m.Credentials; c != nil {
+		credentials = &Credentials{c.Env, c.Redaction == "", c.Workspace, c.Exclusive}
+	}
 	switch m.Type {
 	case "hello":
 		key, _ := hex.DecodeString(m.Key)
 		return Hello{m.Versions, key, m.Epoch, m.Client}
 	case "start":
 		return Start{m.Channel, m.UID, m.Argv, m.Env, m.StdinSize, time.Duration(m.TimeoutMs) * millis, time.Duration(m.GraceMs) * millis,
-			m.OutputBytes, m.Pids, confinement, view}
+			m.OutputBytes, m.Pids, confinement, credentials, view}
 	case "attach":
 		return Attach{m.Channel, m.UID, view}
 	case "detach":

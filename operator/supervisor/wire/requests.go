@@ -32,6 +32,7 @@ type Start struct {
 	OutputBytes int64
 	Pids        int
 	Confine     Confinement
+	Credentials *Credentials // nil for none
 	View        View
 }
 
@@ -93,17 +94,19 @@ var requests = map[string]func(*fields) any{
 }
 
 func start(f *fields) Start {
+	env := f.env()
 	return Start{
 		Channel:     f.channel(),
 		UID:         f.uid(),
 		Argv:        f.argv(),
-		Env:         f.env(),
+		Env:         env,
 		StdinSize:   f.number("stdinSize", 0, MaxStdin),
 		Timeout:     time.Duration(f.number("timeoutMs", 1, maxMillis)) * time.Millisecond,
 		Grace:       time.Duration(f.number("graceMs", 0, maxMillis)) * time.Millisecond,
 		OutputBytes: f.number("outputBytes", 0, MaxOutput),
 		Pids:        int(f.number("pids", 1, maxPids)),
 		Confine:     f.confinement(),
+		Credentials: f.credentials(env),
 		View:        view(f),
 	}
 }

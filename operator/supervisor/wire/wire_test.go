@@ -15,7 +15,7 @@ import (
 func validStart(change map[string]string) []byte {
 	fields := map[string]string{
 		"channel": "1", "uid": `"a"`, "argv": `["x"]`, "env": "{}", "stdinSize": "0", "timeoutMs": "1000", "graceMs": "0", "outputBytes": "10",
-		"pids": "1", "stdoutOffset": "0", "stderrOffset": "0", "window": "1", "confine": "",
+		"pids": "1", "stdoutOffset": "0", "stderrOffset": "0", "window": "1", "confine": "", "credentials": "",
 	}
 	var body strings.Builder
 	body.WriteString(`{"type":"start"`)
@@ -80,11 +80,29 @@ func TestAStartWithAWrongFieldIsABadRequestThatNamesTheField(t *testing.T) {
 		{"confine.writable", `{"writable":[` + strings.Repeat(`"/a",`, 1024) + `"/a"]}`},
 		{`confine."Network" is not known`, `{"Network":"None"}`},
 		{`confine."readable" is not known`, `{"readable":[]}`},
+		{"credentials", `[]`},
+		{"credentials", `"hidden value"`},
+		{"credentials.env", `{}`},
+		{"credentials.env", `{"env":null}`},
+		{"credentials.env", `{"env":{}}`},
+		{"credentials.env", `{"env":["hidden value"]}`},
+		{"credentials.env", `{"env":{"":"hidden value"}}`},
+		{"credentials.env", `{"env":{"A=B":"hidden value"}}`},
+		{`credentials.env "A"`, `{"env":{"A":"hidden value\u0000"}}`},
+		{`credentials.env "A"`, `{"env":{"A":null}}`},
+		{"credentials.redaction", `{"env":{"A":"hidden value"},"redaction":"On"}`},
+		{"credentials.redaction", `{"env":{"A":"hidden value"},"redaction":false}`},
+		{"credentials.workspace", `{"env":{"A":"hidden value"},"workspace":"Shared"}`},
+		{"credentials.workspace", `{"env":{"A":"hidden value"},"workspace":""}`},
+		{"credentials.workspace", `{"env":{"A":"hidden value"},"workspace":["None"]}`},
+		{"credentials.exclusive", `{"env":{"A":"hidden value"},"exclusive":false}`},
+		{"credentials.exclusive", `{"env":{"A":"hidden value"},"exclusive":"true"}`},
+		{`credentials."Env" is not known`, `{"env":{"A":"hidden value"},"Env":{}}`},
 	} {
 		name, _, _ := strings.Cut(row.field, ".")
 		_, err := Request(validStart(map[string]string{name: row.value}))
 		var bad *BadRequest
-		if !errors.As(err, &bad) || bad.Channel != 1 || !strings.Contains(bad.Message, row.field) {
+		if !errors.As(err, &bad) || bad.Channel != 1 || !strings.Contains(bad.Message, row.field) || strings.Contains(bad.Message, "hidden") {
 			t.Errorf("%s = %s: %v", row.field, row.value, err)
 		}
 	}
@@ -114,6 +132,43 @@ func TestAConfinementIsReadAsItIsMeant(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(got.(Start).Confine, row.want) {
 			t.Errorf("%s: %+v, %v", row.confine, got, err)
 		}
+	}
+}
+
+func TestCredentialsAreReadAsTheyAreMeantAndShowInNoText(t *testing.T) {
+	for _, row := range []struct {
+		credentials string
+		want        *Credentials
+	}{
+		{``, nil},
+		{`null`, nil},
+		{`{"env":{"A":"hidden value"}}`, &Credentials{Env: map[string]string{"A": "hidden value"}, Redacted: true}},
+		{
+			`{"env":{"A":"hidden value","B":""},"redaction":"Off","workspace":"None","exclusive":true}`,
+			&Credentials{Env: map[string]string{"A": "hidden value", "B": ""}, Workspace: WorkspaceNone, Exclusive: true},
+		},
+		{
+			`{"env":{"A":"hidden value"},"redaction":null,"workspace":"ReadOnly","exclusive":null}`,
+			&Credentials{Env: map[string]string{"A": "hidden value"}, Redacted: true, Workspace: WorkspaceReadOnly},
+		},
+	} {
+		got, err := Request(validStart(map[string]string{"credentials": row.credentials}))
+		if err != nil || !reflect.DeepEqual(got.(Start).Credentials, row.want) {
+			t.Errorf("%s: got something else, %v", row.credentials, err)
+		}
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {
+			if text := fmt.Sprintf(verb, got); strings.Contains(text, "hidden") || strings.Contains(text, "68696464656e") {
+				t.Errorf("%s shows %s", verb, text)
+			}
+		}
+	}
+}
+
+func TestAVariableIsEitherACredentialOrNot(t *testing.T) {
+	_, err := Request(validStart(map[string]string{"env": `{"A":"","B":""}`, "credentials": `{"env":{"B":"hidden value"}}`}))
+	var bad *BadRequest
+	if !errors.As(err, &bad) || !strings.Contains(bad.Message, `credentials.env "B"`) || strings.Contains(bad.Message, "hidden") {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolcall_operator.api import structural
+from toolcall_operator.api.agentidentity import AgentIdentity
 from toolcall_operator.api.base import GROUP, VERSION, Manifest
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
@@ -120,6 +121,17 @@ KINDS = (
             Column("Reason", _condition("Valid", "reason"), "string", "Why it can, or cannot."),
             _AGE,
             Column("Revision", ".spec.toolkit.revision", "string", "The toolkit's revision it names.", wide=True),
+        ),
+    ),
+    Kind(
+        AgentIdentity,
+        "agentidentities",
+        "agid",
+        "Namespaced",
+        (
+            Column("Valid", _condition("Valid", "status"), "string", "Whether all its credentials can be had."),
+            _AGE,
+            Column("Reason", _condition("Valid", "reason"), "string", "Why they can, or cannot.", wide=True),
         ),
     ),
 )

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from toolcall_operator.api import paths, structural
+from toolcall_operator.api.agentidentity import AgentIdentity
 from toolcall_operator.api.base import API_VERSION, Manifest
 from toolcall_operator.api.paths import Parts
 from toolcall_operator.api.schema import bytes_in
@@ -24,13 +25,14 @@ from toolcall_operator.api.spiceboxtoolkit import SpiceboxToolkit
 from toolcall_operator.api.spiceboxtoolspec import SpiceboxToolspec
 from toolcall_operator.api.toolcall import ToolCall
 
-Parsed = ToolCall | SpiceboxClass | SpiceboxSession | SpiceboxToolkit | SpiceboxToolspec
+Parsed = ToolCall | SpiceboxClass | SpiceboxSession | SpiceboxToolkit | SpiceboxToolspec | AgentIdentity
 KINDS: Mapping[str, type[Parsed]] = {
     "ToolCall": ToolCall,
     "SpiceboxClass": SpiceboxClass,
     "SpiceboxSession": SpiceboxSession,
     "SpiceboxToolkit": SpiceboxToolkit,
     "SpiceboxToolspec": SpiceboxToolspec,
+    "AgentIdentity": AgentIdentity,
 }
 LARGEST_SPEC = 1_258_291
 """1.2 MiB: the API server keeps at most 1.5 MiB of an object, and its status needs room."""

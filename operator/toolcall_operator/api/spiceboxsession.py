@@ -33,6 +33,7 @@ def _stays_once_bound(field: str, why: str) -> dict[str, str]:
 # many as before, it sees no change (unstructuredMap.Equal of k8s.io/apiserver 0.36 skips keys the other one lacks).
 _BINDING_STAYS = (
     _stays_once_bound("spec.class", "the class is part of the session since its sandbox was made"),
+    _stays_once_bound("spec.agent", "the session's calls use its credentials since its sandbox was made"),
     _stays_once_bound("spec.mounts", "the sandbox was made with them"),
     _stays_once_bound("spec.toolspecs", "they judge the session's calls since its sandbox was made"),
     _stays_once_bound("spec.toolConfig", "the session's calls are judged by it since its sandbox was made"),

@@ -12,9 +12,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import click
+from pydantic import ValidationError
 
 from toolcall_operator import bootstrap, errors
-from toolcall_operator.cli import notes, output, supervisors, verdict
+from toolcall_operator.cli import given, notes, output, supervisors, verdict
 from toolcall_operator.cli.options import Options
 from toolcall_operator.cli.refusal import Refusal
 from toolcall_operator.cli.rows import Row, row
@@ -22,7 +23,8 @@ from toolcall_operator.cli.running import carried
 from toolcall_operator.cli.screen import screen
 from toolcall_operator.local import manifests
 from toolcall_operator.local.cluster import FileCluster
-from toolcall_operator.settings import Settings
+from toolcall_operator.local.secrets import Given
+from toolcall_operator.settings import Settings, variable
 
 
 def run(files: tuple[str, ...], options: Options) -> int:
@@ -31,11 +33,11 @@ def run(files: tuple[str, ...], options: Options) -> int:
     Raises:
         Refusal: nothing was run.
     """
-    cluster = _loaded(files)
-    binary = supervisors.binary(options.supervisor or Settings().supervisor)
+    cluster, settings = _loaded(files, given.given(options.secret, os.environ)), _settings()
+    binary = supervisors.binary(options.supervisor or settings.supervisor)
     for note in notes.before(cluster, options.artifacts.absolute()):
         click.echo(f"note: {note}", err=True)
-    signaled = _watched(cluster, binary, options)
+    signaled = _watched(cluster, binary, options, settings)
     finished = (entry.to_manifest() for entry in cluster.entries)
     printed = options.form is None or output.printed(output.rendered(finished, options.form))
     for note in notes.after(cluster):
@@ -44,8 +46,20 @@ def run(files: tuple[str, ...], options: Options) -> int:
     return signaled if signaled is not None else code or (not printed)
 
 
-def _loaded(files: tuple[str, ...]) -> FileCluster:
-    """The world of the files.
+def _settings() -> Settings:
+    """The settings of the environment.
+
+    Raises:
+        Refusal: one of them is not what it should be.
+    """
+    try:
+        return Settings()
+    except ValidationError as error:
+        raise Refusal("\n".join(f"{variable(str(each['loc'][0]))}: {each['msg']}" for each in error.errors())) from None
+
+
+def _loaded(files: tuple[str, ...], secrets: Given) -> FileCluster:
+    """The world of the files, and of the Secrets that were given.
 
     Raises:
         Refusal: a file cannot be read, or there is no call in any.
@@ -54,13 +68,13 @@ def _loaded(files: tuple[str, ...]) -> FileCluster:
         documents = manifests.load(files)
     except manifests.Unreadable as unreadable:
         raise Refusal(str(unreadable)) from unreadable
-    cluster = FileCluster(documents, bootstrap.now)
+    cluster = FileCluster(documents, bootstrap.now, secrets)
     if not cluster.entries:
         raise Refusal("\n".join([*map(str, cluster.findings), f"no ToolCall in {', '.join(files)}"]))
     return cluster
 
 
-def _watched(cluster: FileCluster, binary: Path, options: Options) -> int | None:
+def _watched(cluster: FileCluster, binary: Path, options: Options, settings: Settings) -> int | None:
     """Run the calls and show them; return the exit code of the signal that ended the run early, if one did."""
 
     def rows() -> list[Row]:
@@ -71,7 +85,7 @@ def _watched(cluster: FileCluster, binary: Path, options: Options) -> int | None
             if entry.end is not None:
                 shown.changed(row(entry, bootstrap.now()))
         cluster.listen(lambda entry: shown.changed(row(entry, bootstrap.now())))
-        place = bootstrap.Place(binary, scratch, options.artifacts.absolute().as_uri())
+        place = bootstrap.Place(binary, scratch, options.artifacts.absolute().as_uri(), settings)
         try:
             return asyncio.run(carried(cluster, place))
         except errors.OperatorError as error:

@@ -16,6 +16,7 @@ class Options:
     scratch: Path | None
     keep: bool
     supervisor: Path | None
+    secret: tuple[str, ...]
     cluster: bool
     namespace: str
     context: str

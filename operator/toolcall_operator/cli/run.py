@@ -27,7 +27,8 @@ as in a cluster.
   toolcall run --cluster examples/quickstart    apply the folder to the cluster
                                                 of the kubeconfig, and watch
 
-A call whose status says that it has ended is not run again.
+A call whose status says that it has ended is not run again. Credentials come from the Secrets of the files, and from
+the environment: --secret github/token=GITHUB_TOKEN.
 
 With --cluster, every object of the files is applied as `kubectl apply --server-side` does, calls last, and the operator
 that runs in the cluster carries the calls. One that is there already, and the same, is shown from where it stands; one
@@ -43,7 +44,7 @@ Exit code: 0  every call succeeded (with --expect: ended as expected)
 """
 
 _OF_A_CLUSTER = ("namespace", "context")
-_OF_THIS_MACHINE = ("artifacts", "scratch", "keep", "supervisor")
+_OF_THIS_MACHINE = ("artifacts", "scratch", "keep", "supervisor", "secret")
 
 
 @click.command(help=HELP)
@@ -87,6 +88,12 @@ _OF_THIS_MACHINE = ("artifacts", "scratch", "keep", "supervisor")
     "--supervisor",
     type=click.Path(path_type=Path),
     help="The supervisor binary; also TOOLCALL_SUPERVISOR.  [default: the one of the checkout, else the one on PATH]",
+)
+@click.option(
+    "--secret",
+    multiple=True,
+    metavar="NAME/KEY=VARIABLE",
+    help="Key KEY of Secret NAME is the value of the environment variable VARIABLE. Can be given several times.",
 )
 @click.pass_context
 def run(invoked: click.Context, /, files: tuple[str, ...], **chosen: Any) -> None:  # noqa: ANN401 (the fields of Options, typed by click)

@@ -8,7 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from toolcall_operator.api.agentidentity import AgentIdentity
 from toolcall_operator.api.base import GROUP
+from toolcall_operator.api.crds import CLUSTER_WIDE
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.spiceboxtoolkit import SpiceboxToolkit
@@ -32,7 +34,11 @@ _SERVERS = frozenset(
 )
 """Metadata that is the API server's to write: of another cluster's object, or of an older one, it is not true here."""
 
-_ORDER = tuple(kind.__name__ for kind in (SpiceboxToolkit, SpiceboxToolspec, SpiceboxClass, SpiceboxSession, ToolCall))
+_ORDER = tuple(
+    kind.__name__
+    for kind in (SpiceboxToolkit, SpiceboxToolspec, SpiceboxClass, AgentIdentity, SpiceboxSession, ToolCall)
+)
+_NAMESPACED = frozenset(_ORDER) - CLUSTER_WIDE
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +134,7 @@ def _cleaned(raw: Mapping[str, Any], namespace: str) -> dict[str, Any]:
     """The document as it is sent; a name that was left open is chosen here, so that a request sent twice is one."""
     written = {key: value for key, value in raw["metadata"].items() if value is not None}
     given = {"name": f"{written.get('generateName', '')}{secrets.token_hex(3)}"}
-    if _group(raw) == GROUP and raw["kind"] in {SpiceboxSession.__name__, ToolCall.__name__}:
+    if _group(raw) == GROUP and raw["kind"] in _NAMESPACED:
         given["namespace"] = namespace
     metadata = {**given, **{key: value for key, value in written.items() if key not in _SERVERS}}
     return {key: value for key, value in {**raw, "metadata": metadata}.items() if key != "status"}

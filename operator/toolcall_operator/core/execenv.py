@@ -1,8 +1,12 @@
-"""The environment a call adds to the base environment of its sandbox."""
+"""The environment a call adds to the base environment of its sandbox: credentials first, then what was set in words."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+
+from toolcall_operator.core.credentials.carried import Carried
+from toolcall_operator.core.outcomes import ExecRequest
 
 
 def assemble(
@@ -21,3 +25,9 @@ def assemble(
     chosen = {name: value for name, value in spec_env.items() if toolkit.get(name) != value}
     defaults = {name: value for name, value in toolkit.items() if name not in of_class}
     return {**defaults, **default_env, **chosen}
+
+
+def carrying(request: ExecRequest, carried: Carried) -> ExecRequest:
+    """The request with credentials; a variable that carries one is set by nobody else."""
+    env = {name: value for name, value in request.env.items() if name not in carried.env}
+    return replace(request, env=env, credentials=carried)

@@ -9,6 +9,7 @@ from datetime import datetime
 from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.core import target as targets
 from toolcall_operator.core import validation
+from toolcall_operator.core.credentials import referring
 from toolcall_operator.core.outcomes import Refused, Wait
 from toolcall_operator.core.policy import judging
 from toolcall_operator.core.policy.deciding import explanation
@@ -31,13 +32,15 @@ class Explained:
 def explained(call: ToolCall, world: World, now: datetime) -> Explained:
     """What would become of the call in this world; nothing is run, and nothing waited for."""
     checks = [found for check in validation.CHECKS for found in check(call, world)]
+    checks += referring.objections(call, world)
     found = targets.found(call, world)
     decision = _decision(call, found, world, now)
     allowed = not checks and (decision is None or isinstance(decision, Allowed))
     probed = not checks and decision is not None and judging.unasked(decision) is not None
     verdict = "is decided when its program was asked for its version" if probed else _VERDICTS[allowed]
     return Explained(
-        allowed and not probed, (*_told(call, found, verdict), *_checks(checks), *_policy(found, decision))
+        allowed and not probed,
+        (*_told(call, found, verdict), *_checks(checks), *_policy(found, decision), *_credentials(call, world)),
     )
 
 
@@ -71,6 +74,15 @@ def _policy(found: Target | None, decision: Decision | None) -> Iterator[str]:
     yield from (f"  {line}".rstrip() for line in explanation.text(decision).splitlines())
     if isinstance(decision, Allowed):
         yield from _confined(decision)
+
+
+def _credentials(call: ToolCall, world: World) -> Iterator[str]:
+    """Which Secrets would be asked for; whether they are there, and may be used, is seen when the call runs."""
+    references = referring.references(call, world)
+    for each in () if isinstance(references, Refused) else references:
+        where = f"Secret {each.source.namespace}/{each.source.secret}"
+        key = f", key {each.source.key}" if each.source.key else ""
+        yield f"  credential: {each.env_var or each.header} from {where}{key} ({each.source.kind})"
 
 
 def _confined(allowed: Allowed) -> Iterator[str]:

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from toolcall_operator.api.conditions import Condition
 from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.api.toolcallstatus import (
+    Agent,
     Dispatch,
     FailedRule,
     ToolCallStatus,
@@ -19,7 +20,7 @@ from toolcall_operator.api.toolcallstatus import (
     ToolspecFailure,
 )
 from toolcall_operator.api.types import INT64
-from toolcall_operator.core import conditions, outputs
+from toolcall_operator.core import conditions, masking, outputs
 from toolcall_operator.core.conditions import ConditionType, Look
 from toolcall_operator.core.outcomes import Cause, Ended, Outcome, Refused
 from toolcall_operator.core.policy import judging
@@ -87,11 +88,19 @@ def started(call: ToolCall, plan: Plan, dispatch: Dispatch, now: datetime) -> To
         *_warnings(plan, look),
         *_recovered(Subject.of(call), look),
     ]
-    judged: dict[str, Any] = {}
-    if plan.accepted_by:
-        told = judging.told(plan.request.confinement)
-        judged = {"toolspec": ToolspecDecision(accepted_by=plan.accepted_by), "confinement": told}
-    return _with(Subject.of(call), new, started_at=now, dispatch=dispatch, **judged)
+    return _with(Subject.of(call), new, started_at=now, dispatch=dispatch, **_judged(plan), **_credentialed(plan))
+
+
+def _judged(plan: Plan) -> dict[str, Any]:
+    if not plan.accepted_by:
+        return {}
+    told = judging.told(plan.request.confinement)
+    return {"toolspec": ToolspecDecision(accepted_by=plan.accepted_by), "confinement": told}
+
+
+def _credentialed(plan: Plan) -> dict[str, Any]:
+    carried = plan.request.credentials
+    return {"agent": Agent(injected=masking.injected(carried.env))} if carried else {}
 
 
 def retrying(call: ToolCall, message: str, now: datetime) -> ToolCallStatus:

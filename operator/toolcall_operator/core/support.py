@@ -18,6 +18,7 @@ CARRIED_OUT = frozenset(
         "ToolCall spec.stdin",
         "ToolCall spec.timeout",
         "ToolCall spec.cancel",
+        "ToolCall spec.credentials",
         "ToolCall spec.arguments",  # by refusing them with a reason of their own: no tool of today takes them
         "SpiceboxClass spec.resources.memory",
         "SpiceboxClass spec.resources.pidsLimit",
@@ -25,6 +26,8 @@ CARRIED_OUT = frozenset(
         "SpiceboxClass spec.limits.outputBytes",
         "SpiceboxClass spec.limits.maxConcurrentCalls",
         "SpiceboxClass spec.allowedEnvNames",
+        "SpiceboxClass spec.credentials",
+        "SpiceboxClass spec.redaction",
         "SpiceboxClass spec.terminationGracePeriod",
         "SpiceboxClass spec.tools",  # the called one is looked at on its own; the others are nothing to this call
         "SpiceboxClass spec.tools[].name",
@@ -33,6 +36,7 @@ CARRIED_OUT = frozenset(
         "SpiceboxClass spec.tools[].description",
         "SpiceboxClass spec.toolspecs",
         "SpiceboxSession spec.class",
+        "SpiceboxSession spec.agent",
         "SpiceboxSession spec.defaultEnv",
         "SpiceboxSession spec.toolspecs",
         "SpiceboxSession spec.toolConfig",

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from toolcall_operator.api.agentidentity import AgentIdentity, AgentIdentitySpec, AgentIdentityStatus
 from toolcall_operator.api.base import Model, ObjectMeta
 from toolcall_operator.api.sandbox import Resources
 from toolcall_operator.api.spiceboxclass import ClassMeta, SpiceboxClass, SpiceboxClassSpec, SpiceboxClassStatus
@@ -107,6 +108,15 @@ def toolspec(unread: Unread) -> SpiceboxToolspec:
         metadata=ObjectMeta.model_construct(**_metadata(unread)),
         spec=_NOTHING_ALLOWED,
         status=_status(SpiceboxToolspecStatus, unread),
+    )
+
+
+def agent(unread: Unread) -> AgentIdentity:
+    """An AgentIdentity in the place of one that cannot be read: it has no credentials, and the status of that one."""
+    return AgentIdentity.model_construct(
+        metadata=ObjectMeta.model_construct(**_metadata(unread)),
+        spec=AgentIdentitySpec(),
+        status=_status(AgentIdentityStatus, unread),
     )
 
 

@@ -12,6 +12,8 @@ from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.core import entropy, envnames, execenv, readiness, support
 from toolcall_operator.core import target as targets
+from toolcall_operator.core.credentials import referring
+from toolcall_operator.core.credentials.references import Reference
 from toolcall_operator.core.outcomes import ExecRequest, Refused, Wait
 from toolcall_operator.core.policy import judging
 from toolcall_operator.core.policy.deciding.candidates import Allowed, Decision
@@ -39,7 +41,8 @@ class Plan:
 
     `accepted_by` is the toolspec that allowed it, empty where calls are not judged. `world` is what was decided on.
     `only_followed`: what a claimed call was accepted by is not there any more, or would not accept it now; its process
-    may be attached to, and is not started by whoever finds that nobody started it.
+    may be attached to, and is not started by whoever finds that nobody started it. `references` are the credentials its
+    process is given; the request has them only once they were had.
     """
 
     session: SpiceboxSession
@@ -49,6 +52,7 @@ class Plan:
     accepted_by: str = ""
     high_entropy: tuple[str, ...] = ()
     only_followed: bool = False
+    references: tuple[Reference, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +93,7 @@ def considered(
     if found is None:
         raise LookupError("no check objected to a call whose session, class or tool is not there")
     if not judging.is_judged(found):
-        return _planned(call, found, world, None)
+        return _equipped(call, found, world, None)
     decision = judging.decided(call, found, world.toolspecs or (), now, versions)
     if probe := judging.unasked(decision):
         return Unprobed(found.session, found.session_class, probe, world, _meant(decision, call, found, world))
@@ -99,19 +103,36 @@ def considered(
 def _meant(decision: Decision, call: ToolCall, found: Target, world: World) -> Plan | Refused | Wait:
     """What the decision of the toolspecs means for the call."""
     if isinstance(decision, Allowed):
-        return _planned(call, found, world, judging.accepted(decision))
+        return _equipped(call, found, world, judging.accepted(decision))
     return judging.objection(decision)
+
+
+def _equipped(call: ToolCall, found: Target, world: World, accepted: judging.Accepted | None) -> Plan | Refused:
+    """What is run of a call that may run, with the credentials it asks for, if it may ask for them."""
+    references = referring.references(call, world)
+    if isinstance(references, Refused):
+        return references
+    return replace(_planned(call, found, world, accepted), references=references)
 
 
 def resumed(call: ToolCall, world: World, now: datetime | None = None) -> Plan | None:
     """The plan by which a claimed call was started: that it may run was decided then, and is not asked again.
 
     It is asked whether it could still be started, should nobody have done so: with another environment than it was
-    judged with, the same command line may do something else. None: what it runs in is not to be found any more.
+    judged with, the same command line may do something else, and without its credentials. None: what it runs in is not
+    to be found any more.
     """
-    found, status = targets.found(call, world), call.status
+    found = targets.found(call, world)
     if found is None:
         return None
+    planned, references = _resumed(call, found, world, now), referring.references(call, world)
+    if isinstance(references, Refused):
+        return replace(planned, only_followed=True)
+    return replace(planned, references=references)
+
+
+def _resumed(call: ToolCall, found: Target, world: World, now: datetime | None) -> Plan:
+    status = call.status
     accepted_by = (status.toolspec.accepted_by if status and status.toolspec else None) or ""
     toolspec = next((each for each in world.toolspecs or () if each.name == accepted_by), None)
     judged = judging.Accepted(accepted_by, judging.toolkit_env(toolspec), status.confinement if status else None)
@@ -122,7 +143,7 @@ def resumed(call: ToolCall, world: World, now: datetime | None = None) -> Plan |
 
 
 def objections(call: ToolCall, world: World, now: datetime | None = None) -> Iterator[Objection]:
-    """Everything that speaks against a call, in the order of the checks; the toolspecs are asked last, and once.
+    """Everything that speaks against a call, in the order in which it is decided; the toolspecs are asked once.
 
     Their rules may ask for the time, `now`. That the version of a program is not known is no objection: it is asked for
     it before the call runs.
@@ -133,6 +154,7 @@ def objections(call: ToolCall, world: World, now: datetime | None = None) -> Ite
         decision = judging.decided(call, found, world.toolspecs or (), now)
         if not isinstance(decision, Allowed) and not judging.unasked(decision):
             yield judging.objection(decision)
+    yield from referring.objections(call, world)
 
 
 def _objections(call: ToolCall, world: World) -> Iterator[Objection]:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolcall_operator.api.parsing import Malformed, Parsed, Problem
+from toolcall_operator.api.agentidentity import AgentIdentity
+from toolcall_operator.api.parsing import Malformed, Problem
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.spiceboxtoolkit import SpiceboxToolkit
@@ -15,16 +16,18 @@ from toolcall_operator.api.spiceboxtoolspec import SpiceboxToolspec
 from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.api.toolcallstatus import ToolCallStatus
 from toolcall_operator.core import status
+from toolcall_operator.core.credentials.secrets import SecretObject
 from toolcall_operator.core.reasons import Reason
 from toolcall_operator.core.unread import Unread
 from toolcall_operator.core.world import World
-from toolcall_operator.local import admission, keys
+from toolcall_operator.local import admission, keys, secrets
 from toolcall_operator.local.entries import Entry
 from toolcall_operator.local.findings import Finding, Level
 from toolcall_operator.local.keys import Key
 from toolcall_operator.local.manifests import Document
 from toolcall_operator.local.place import LACKING
 from toolcall_operator.local.policies import Policies
+from toolcall_operator.local.secrets import FileSecrets, Given
 from toolcall_operator.ports import Clock
 
 
@@ -33,14 +36,17 @@ class FileCluster:
 
     A call that cannot be read has ended from the start, and its status says why; the others do not notice. Of two
     objects with one name the first counts. `findings` tell of documents that are no calls and take no part; a call that
-    names one of them is told so. What is being deleted is not run any more.
+    names one of them is told so. What is being deleted is not run any more. `secrets` are those of the documents, and
+    those that are `given` besides.
     """
 
-    def __init__(self, documents: Iterable[Document], now: Clock) -> None:
+    def __init__(self, documents: Iterable[Document], now: Clock, given: Given | None = None) -> None:
         self._entries: dict[str, Entry] = {}
         self._sessions: dict[Key, SpiceboxSession] = {}
         self._classes: dict[Key, SpiceboxClass] = {}
+        self._identities: dict[Key, AgentIdentity] = {}
         self._policies = Policies()
+        self.secrets = FileSecrets(given)
         self._worlds: dict[Key, World] = {}
         self._listeners: list[Callable[[Entry], None]] = []
         self._owners: dict[Key | str, str] = {}
@@ -83,7 +89,10 @@ class FileCluster:
         session_class = self._classes.get(keys.of_class(session))
         if session_class is None:
             return World(session, None, LACKING, self._unread.get(keys.of_class(session), ""))
-        return World(session, session_class, LACKING, toolspecs=self._policies.panel(session, session_class))
+        toolspecs, identity = self._policies.panel(session, session_class), keys.of_identity(session)
+        return World(
+            session, session_class, LACKING, toolspecs=toolspecs, identity=identity and self._identities.get(identity)
+        )
 
     async def report(self, call: ToolCall, status: ToolCallStatus) -> ToolCall:
         """Keep `status`, tell the listeners, and return the call that carries it."""
@@ -115,8 +124,11 @@ class FileCluster:
         """Take a document in, whatever it is."""
         manifest = admission.completed(document.raw, self._now())
         try:
+            if isinstance(manifest, Mapping) and secrets.is_secret(manifest):
+                self._keep(secrets.parsed(manifest), document)
+                return
             read = admission.admitted(manifest)
-            self._claim_names(read, document)
+            self._claim((("metadata.name", keys.of(read)), ("metadata.uid", read.metadata.uid)), document, read.kind)
         except Malformed as malformed:
             self._refuse(document, manifest, malformed.problems)
             return
@@ -129,20 +141,22 @@ class FileCluster:
                 self._classes[keys.of(read)] = read
             case SpiceboxToolkit() | SpiceboxToolspec():
                 self._policies.put(read)
+            case AgentIdentity():
+                self._identities[keys.of(read)] = read
 
-    def _claim_names(self, read: Parsed, document: Document) -> None:
+    def _keep(self, secret: SecretObject, document: Document) -> None:
+        self._claim((("metadata.name", secrets.key(secret)), ("metadata.uid", secret.uid)), document, secrets.KIND)
+        self.secrets.put(secret)
+
+    def _claim(self, claims: tuple[tuple[str, Key | str], ...], document: Document, kind: str) -> None:
         """No two objects have one name or one UID: which of them would be meant?"""
-        claims: tuple[tuple[str, Key | str], ...] = (
-            ("metadata.name", keys.of(read)),
-            ("metadata.uid", read.metadata.uid),
-        )
         taken = [
             Problem(path, f"is taken by the object at {self._owners[claim]}")
             for path, claim in claims
             if claim in self._owners
         ]
         if taken:
-            raise Malformed(taken, read.kind, read.metadata.name)
+            raise Malformed(taken, kind)
         self._owners |= {claim: _place(document) for _, claim in claims}
 
     def _refuse(self, document: Document, manifest: object, problems: Sequence[Problem]) -> None:

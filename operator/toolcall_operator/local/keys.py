@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from toolcall_operator.api.agentidentity import AgentIdentity
 from toolcall_operator.api.base import Manifest
 from toolcall_operator.api.crds import CLUSTER_WIDE
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
@@ -33,6 +34,12 @@ def of_session(call: ToolCall) -> Key:
 def of_class(session: SpiceboxSession) -> Key:
     """The key of the class a session names."""
     return _key(SpiceboxClass.__name__, "", session.spec.class_)
+
+
+def of_identity(session: SpiceboxSession) -> Key | None:
+    """The key of the AgentIdentity a session names, if it names one."""
+    name = session.spec.agent
+    return _key(AgentIdentity.__name__, session.metadata.namespace, name) if name else None
 
 
 def of_unread(raw: object) -> Key | None:

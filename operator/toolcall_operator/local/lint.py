@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from toolcall_operator.api import parsing
+from toolcall_operator.api.agentidentity import AgentIdentity
 from toolcall_operator.api.parsing import Parsed
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
@@ -13,7 +14,7 @@ from toolcall_operator.api.spiceboxtoolkit import SpiceboxToolkit
 from toolcall_operator.api.spiceboxtoolspec import SpiceboxToolspec
 from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.core.unread import Unread
-from toolcall_operator.local import keys
+from toolcall_operator.local import keys, secrets
 from toolcall_operator.local.findings import Finding, Level
 from toolcall_operator.local.keys import Key
 from toolcall_operator.local.manifests import Document
@@ -48,6 +49,12 @@ class Known:
         found = self.objects.get(keys.of_class(session))
         return found if isinstance(found, SpiceboxClass) else None
 
+    def identity_of(self, session: SpiceboxSession) -> AgentIdentity | None:
+        """The AgentIdentity a session names, if the files hold it."""
+        key = keys.of_identity(session)
+        found = self.objects.get(key) if key else None
+        return found if isinstance(found, AgentIdentity) else None
+
     def lacks(self, key: Key) -> bool:
         """Whether no file holds such an object, not even one that cannot be read (which is told in its own place)."""
         return key not in self.objects and key not in self.unread
@@ -68,7 +75,9 @@ Check = Callable[[Parsed, Known], Iterable[Remark]]
 
 def lint(documents: Sequence[Document], checks: Sequence[Check] = ()) -> tuple[Finding, ...]:
     """What is wrong with the documents, in their order; ``checks`` are made besides those of this module."""
-    outcomes = [(document, _parsed(document)) for document in documents]
+    found = [*_secrets(documents)]
+    ours = [document for document in documents if not secrets.is_secret(document.raw)]
+    outcomes = [(document, _parsed(document)) for document in ours]
     firsts: dict[Key, tuple[Document, Parsed]] = {}
     unread: set[Key] = set()
     for document, parsed in outcomes:
@@ -78,7 +87,7 @@ def lint(documents: Sequence[Document], checks: Sequence[Check] = ()) -> tuple[F
             unread.add(key)
     known = Known({key: parsed for key, (_, parsed) in firsts.items()}, unread)
     every = (*CHECKS, *checks)
-    findings: list[Finding] = []
+    findings = list(found)
     for document, parsed in outcomes:
         if isinstance(parsed, parsing.Malformed):
             remarks = [Remark(problem.path, problem.message) for problem in parsed.problems]
@@ -88,6 +97,16 @@ def lint(documents: Sequence[Document], checks: Sequence[Check] = ()) -> tuple[F
             remarks = [remark for check in every for remark in check(parsed, known)]
         findings.extend(_located(document, remarks))
     return tuple(findings)
+
+
+def _secrets(documents: Sequence[Document]) -> Iterator[Finding]:
+    """What is wrong with the Secrets among the documents, which are Kubernetes' own objects."""
+    for document in documents:
+        if isinstance(document.raw, Mapping) and secrets.is_secret(document.raw):
+            try:
+                secrets.parsed(document.raw)
+            except parsing.Malformed as malformed:
+                yield from _located(document, [Remark(each.path, each.message) for each in malformed.problems])
 
 
 def _parsed(document: Document) -> Parsed | parsing.Malformed:
@@ -133,4 +152,12 @@ def session_names_a_class(parsed: Parsed, known: Known) -> Iterator[Remark]:
         yield Remark("spec.class", where, Level.WARNING)
 
 
-CHECKS: tuple[Check, ...] = (call_names_a_session_and_tool, session_names_a_class)
+def session_names_an_identity(parsed: Parsed, known: Known) -> Iterator[Remark]:
+    """A session's AgentIdentity may be in the cluster already."""
+    key = keys.of_identity(parsed) if isinstance(parsed, SpiceboxSession) else None
+    if key and known.lacks(key):
+        where = f"names an AgentIdentity, {key.name}, that is not in these files"
+        yield Remark("spec.agent", where, Level.WARNING)
+
+
+CHECKS: tuple[Check, ...] = (call_names_a_session_and_tool, session_names_a_class, session_names_an_identity)

@@ -27,10 +27,12 @@ def objections(parsed: Parsed, known: Known, now: datetime) -> Iterator[Remark]:
     session_class = known.class_of(session) if session else None
     if not isinstance(parsed, ToolCall) or session is None or session_class is None:
         return
-    world = World(session, session_class, toolspecs=_toolspecs(known.policies, session, session_class))
+    toolspecs, identity = _toolspecs(known.policies, session, session_class), known.identity_of(session)
+    world = World(session, session_class, toolspecs=toolspecs, identity=identity)
+    # Of an unknown tool, lint tells by itself; an identity that is in no file may be in the cluster.
+    passed_over = {Reason.TOOL_UNKNOWN, *([] if identity else [Reason.CREDENTIAL_UNRESOLVED])}
     for objection in validation.objections(parsed, world, now):
-        # Of an unknown tool, lint tells by itself.
-        if isinstance(objection, Refused) and objection.reason is not Reason.TOOL_UNKNOWN:
+        if isinstance(objection, Refused) and objection.reason not in passed_over:
             yield Remark(objection.path, objection.message.removeprefix(f"{objection.path} "))
 
 

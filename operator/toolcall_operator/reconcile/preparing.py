@@ -16,7 +16,8 @@ from toolcall_operator.core.reasons import Reason, Waiting
 from toolcall_operator.core.validation import Plan, Unprobed
 from toolcall_operator.errors import ProtocolBroken, Rejected, SandboxLost, Unavailable
 from toolcall_operator.ports import Ports, Sandbox
-from toolcall_operator.reconcile import probing
+from toolcall_operator.reconcile import equipping, probing
+from toolcall_operator.reconcile.equipping import Had
 from toolcall_operator.reconcile.faults import fault, retried
 from toolcall_operator.reconcile.record import Record, Stop
 
@@ -48,8 +49,11 @@ async def prepare(record: Record, ports: Ports, held: AsyncExitStack) -> Ready |
         plan = await decide(record, ports)
         if isinstance(plan, Refused):
             return plan
+        credentials = await retried(partial(equipping.had, plan, ports.broker), record, ports)
+        if isinstance(credentials, Refused):
+            return credentials
         await turn(record, plan, ports, held)
-        return await retried(partial(enter, plan, record, ports, held), record, ports)
+        return await retried(partial(enter, plan, credentials, record, ports, held), record, ports)
     except StillWaiting as wait:
         return wait.refusal
     except (Unavailable, ProtocolBroken, Rejected) as lasting:
@@ -72,14 +76,16 @@ async def reach(record: Record, ports: Ports, held: AsyncExitStack) -> Ready | L
         claim = record.call.status.dispatch if record.call.status else None
         opening = ports.sandboxes.open(plan.session, plan.session_class, claim=claim)
         try:
-            return Ready(plan, await held.enter_async_context(opening))
+            sandbox = await held.enter_async_context(opening)
+            return Ready(await equipping.resumed(plan, sandbox, ports), sandbox)
         except ProtocolBroken as refused:  # somebody with the right key may be following the call: its end is theirs
             raise Unavailable(f"the sandbox of the call does not take us: {refused}") from refused
 
     try:
         ready = await retried(opened, record, ports)
         if isinstance(ready, Ready):
-            turns = ports.slots.of(ready.plan.session, ready.plan.session_class, claimed=True)
+            plan = ready.plan
+            turns = ports.slots.of(plan.session, plan.session_class, claimed=True, alone=runs_alone(record, plan))
             await held.enter_async_context(turns)
     except SandboxLost as lost:
         return Lost(Reason(lost.reason), str(lost))
@@ -134,7 +140,7 @@ async def change(record: Record, ports: Ports, until: float) -> None:
 
 async def turn(record: Record, plan: Plan | Unprobed, ports: Ports, held: AsyncExitStack) -> None:
     """Wait until the session's and the operator's limits let this call run; a long wait shows on the call."""
-    turns = ports.slots.of(plan.session, plan.session_class, claimed=False)
+    turns = ports.slots.of(plan.session, plan.session_class, claimed=False, alone=runs_alone(record, plan))
     waiting = asyncio.ensure_future(held.enter_async_context(turns))
     try:
         await asyncio.wait({waiting}, timeout=SILENT_WAIT.total_seconds())
@@ -146,26 +152,35 @@ async def turn(record: Record, plan: Plan | Unprobed, ports: Ports, held: AsyncE
         waiting.cancel()
 
 
+def runs_alone(record: Record, plan: Plan | Unprobed) -> bool:
+    """Whether the call shares its sandbox with no other while it runs: its supervisor would not start it otherwise."""
+    sandbox = plan.session.status.sandbox if plan.session.status else None
+    unguarded = sandbox is not None and sandbox.isolation == "Exclusive"
+    return bool(record.call.spec.credentials) and (unguarded or plan.session_class.spec.credentials.exclusive)
+
+
 async def show(record: Record, what: Waiting, message: str, ports: Ports) -> None:
     """Have the call say what it waits for; a wait that cannot be shown is still a wait."""
     with suppress(Unavailable, Rejected):
         await record.write(status.waiting(record.call, what, message, ports.now()))
 
 
-async def enter(plan: Plan | Unprobed, record: Record, ports: Ports, held: AsyncExitStack) -> Ready | Refused:
+async def enter(
+    plan: Plan | Unprobed, credentials: Had, record: Record, ports: Ports, held: AsyncExitStack
+) -> Ready | Refused:
     """The sandbox the call runs in, kept open as long as `held`; where the world has moved on, it is decided anew.
 
     Raises:
         Unavailable: there is no sandbox now.
     """
-    found = await entered(plan, record, ports, held)
+    found = await entered(plan, credentials, record, ports, held)
     while isinstance(found, Unprobed):
-        found = await entered(found, record, ports, held)
+        found = await entered(found, credentials, record, ports, held)
     return found
 
 
 async def entered(
-    plan: Plan | Unprobed, record: Record, ports: Ports, held: AsyncExitStack
+    plan: Plan | Unprobed, credentials: Had, record: Record, ports: Ports, held: AsyncExitStack
 ) -> Ready | Refused | Unprobed:
     """As `enter`, once: still `Unprobed` if a program of the sandbox was asked for its version meanwhile."""
     found = await renewed(plan, record, ports)
@@ -179,6 +194,8 @@ async def entered(
             raise Unavailable(str(lost)) from lost
         if isinstance(decided, Wait):
             raise StillWaiting(decided)
+        if isinstance(decided, Plan):
+            decided = await equipping.equipped(decided, credentials, ports.broker)
         if isinstance(decided, Plan):
             await held.enter_async_context(opened.pop_all())
             return Ready(decided, sandbox)

@@ -28,7 +28,9 @@ UNANSWERED = timedelta(seconds=30)
 """How long after its kill and its grace a call is given up whose start is not answered; one answer takes so long."""
 
 
-_NOT_STARTED_ANY_MORE = "its sandbox does not know it; what accepted it is gone, or would not now: it is not started"
+_NOT_STARTED_ANY_MORE = (
+    "its sandbox does not know it; what accepted it, or a credential, is not to be had any more: it is not started"
+)
 
 
 async def run(ready: Ready, record: Record, ports: Ports, stop: Stop) -> Outcome:

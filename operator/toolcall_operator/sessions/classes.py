@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.core import classes, classstatus, unread
 from toolcall_operator.core.classes import Judgement
-from toolcall_operator.sessions.judging import Judged, Judges
+from toolcall_operator.sessions.judging import Judges
 from toolcall_operator.sessions.ports import SessionPorts
 from toolcall_operator.sessions.references import References
+from toolcall_operator.sessions.verdicts import Judged
 
 
 class Classes:
@@ -18,7 +19,7 @@ class Classes:
     def __init__(self, ports: SessionPorts) -> None:
         self._ports = ports
         self._judges = Judges(ports, self._judged)
-        self._references: References[str] = References()
+        self._references: References[str, str] = References()
 
     def touch(self, name: str) -> None:
         """A class is new, has changed or is gone, or a toolspec that it names."""

@@ -16,6 +16,7 @@ from toolcall_operator.core.session.known import Known
 from toolcall_operator.core.session.trouble import Kind
 from toolcall_operator.core.session.view import SessionView
 from toolcall_operator.sessions import deeds, workers
+from toolcall_operator.sessions.agents import Agents
 from toolcall_operator.sessions.case import Case, Underway
 from toolcall_operator.sessions.classes import Classes
 from toolcall_operator.sessions.policies import Policies
@@ -42,8 +43,10 @@ class SessionController:
         self._workers: Workers[Key] = Workers(self._turn, ports.time)
         self._classes = Classes(ports)
         self._policies = Policies(ports)
+        self._agents = Agents(ports)
         self._cases: dict[Key, Case] = {}
-        self._waiting: References[Key] = References()
+        self._waiting: References[str, Key] = References()
+        self._waiting_for_agents: References[Key, Key] = References()
         self._began = ports.time.now()
         self._sweeping: asyncio.Task[None] | None = None
 
@@ -69,6 +72,13 @@ class SessionController:
         for named_by in self._classes.naming(name):
             self.touch_class(named_by)
 
+    def touch_agent(self, key: Key) -> None:
+        """An AgentIdentity is new, has changed or is gone; the sessions that wait for it look again."""
+        self._agents.touch(key)
+        for session in self._waiting_for_agents.to(key):
+            self._cases[session].remember(has_agent=None)
+            self.touch(session)
+
     async def stop(self) -> None:
         """Do nothing more. Whatever runs goes on, for somebody else to take over."""
         if self._sweeping:
@@ -77,6 +87,7 @@ class SessionController:
         await self._workers.stop()
         await self._classes.stop()
         await self._policies.stop()
+        await self._agents.stop()
         for case in self._cases.values():
             await case.give_up_errand()
 
@@ -134,6 +145,7 @@ class SessionController:
             known=case.known,
             session_class=cluster.session_class(session.spec.class_)
             or (looked_up if isinstance(looked_up, SpiceboxClass) else None),
+            has_agent=case.known.has_agent or self._has_agent(session),
             pods=cluster.pods(session),
             activity=case.seen,
             errand=case.errand.action if case.errand else None,
@@ -141,8 +153,19 @@ class SessionController:
             library=cluster.library,
             unread=why,
         )
-        self._waiting.refer(key, () if view.is_bound else (view.session.spec.class_,))
+        self._refer(key, view)
         return view
+
+    def _refer(self, key: Key, view: SessionView) -> None:
+        """Have the session looked at when what it waits for changes."""
+        spec, waits = view.session.spec, not view.is_bound
+        self._waiting.refer(key, (spec.class_,) if waits else ())
+        self._waiting_for_agents.refer(key, ((key[0], spec.agent),) if waits and spec.agent else ())
+
+    def _has_agent(self, session: SpiceboxSession) -> bool:
+        """Whether the AgentIdentity that a session names is known to be there."""
+        cluster, key = self._ports.cluster, (session.metadata.namespace, session.spec.agent or "")
+        return cluster.agent(key) is not None or cluster.unread_agent(key) is not None
 
     async def _carry_out(self, action: Action, case: Case, view: SessionView) -> None:
         """Do it now, or begin to do it."""
@@ -190,6 +213,7 @@ class SessionController:
             await case.give_up_errand()
             self._ports.calls.forget(case.uid)
         self._waiting.refer(key, ())
+        self._waiting_for_agents.refer(key, ())
 
     async def _sweep(self) -> None:
         """Wake the sessions whose calls did something."""

@@ -18,6 +18,7 @@ from toolcall_operator.core.session.actions import (
     Greet,
     Hold,
     Leave,
+    LookUpAgent,
     LookUpClass,
     MakePod,
     MakePolicy,
@@ -57,6 +58,8 @@ async def do(action: Action, case: Case, view: SessionView, ports: SessionPorts)
             await cluster.hold_session(session)
         case LookUpClass():
             case.remember(looked_up=await _looked_up(session.spec.class_, cluster))
+        case LookUpAgent():
+            case.remember(has_agent=await cluster.has_agent((session.metadata.namespace, session.spec.agent or "")))
         case ReadNamespace():
             labels = await cluster.namespace_labels(session.metadata.namespace)
             case.remember(labels=Labels(labels, now()))

@@ -7,8 +7,9 @@ from toolcall_operator.api.spiceboxtoolspec import SpiceboxToolspec
 from toolcall_operator.core import unread
 from toolcall_operator.core.policy.loading import policystatus
 from toolcall_operator.core.policy.loading.reasons import Objection
-from toolcall_operator.sessions.judging import Judged, Judges
+from toolcall_operator.sessions.judging import Judges
 from toolcall_operator.sessions.ports import SessionPorts
+from toolcall_operator.sessions.verdicts import Judged
 
 
 class Policies:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
+from toolcall_operator.api.agentidentity import AgentIdentity
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession, SpiceboxSessionStatus
 from toolcall_operator.api.spiceboxtoolkit import SpiceboxToolkit
@@ -19,6 +20,7 @@ from toolcall_operator.core.policy.loading.library import Library
 from toolcall_operator.core.session.activity import Activity
 from toolcall_operator.core.session.known import Greeting
 from toolcall_operator.core.unread import Unread
+from toolcall_operator.ports import Secrets
 
 __all__ = ["Activity", "Calls", "Greeter", "Greeting", "SessionCluster", "SessionPorts", "Supervisor", "Time"]
 
@@ -50,6 +52,10 @@ class SessionCluster(Protocol):
         """The toolspec, if it is there and can be read."""
         ...
 
+    def agent(self, key: Key) -> AgentIdentity | None:
+        """The AgentIdentity, if it is there and can be read."""
+        ...
+
     def unread_session(self, key: Key) -> Unread | None:
         """The session, if it is there and cannot be read."""
         ...
@@ -66,11 +72,23 @@ class SessionCluster(Protocol):
         """The toolspec, if it is there and cannot be read."""
         ...
 
+    def unread_agent(self, key: Key) -> Unread | None:
+        """The AgentIdentity, if it is there and cannot be read."""
+        ...
+
     async def live_class(self, name: str) -> SpiceboxClass | None:
         """The class as the API server has it now.
 
         Raises:
             Rejected: it is there, and cannot be read; the text names the field.
+            Unavailable: nobody knows.
+        """
+        ...
+
+    async def has_agent(self, key: Key) -> bool:
+        """Whether the API server has the AgentIdentity now, be it as it may.
+
+        Raises:
             Unavailable: nobody knows.
         """
         ...
@@ -262,7 +280,10 @@ class Time(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SessionPorts:
-    """The outside of the session controller, chosen once at start. `key_hash`: what a pod sees of its session's key."""
+    """The outside of the session controller, chosen once at start.
+
+    `key_hash`: what a pod sees of its session's key. `consent_required`: a Secret is used only if its label says so.
+    """
 
     cluster: SessionCluster
     greeter: Greeter
@@ -270,3 +291,5 @@ class SessionPorts:
     time: Time
     settings: SandboxSettings
     key_hash: Callable[[str], str]
+    secrets: Secrets
+    consent_required: bool = True

@@ -56,6 +56,15 @@ def toolspec(**spec: Any) -> dict[str, Any]:  # noqa: ANN401 (fields of a manife
     return _object("SpiceboxToolspec", {**fields, **spec})
 
 
+def agent_identity(**spec: Any) -> dict[str, Any]:  # noqa: ANN401 (fields of a manifest)
+    return _object("AgentIdentity", spec)
+
+
+def static_credential(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 (fields of a manifest)
+    kept = {"secretRef": {"name": "forge-token", "key": "token"}}
+    return {"name": "forge", "type": "static", "static": kept, **fields}
+
+
 def tool(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 (fields of a manifest)
     return session_class(tools=[{"name": "a", **fields}])
 

@@ -138,6 +138,7 @@ def test_names_scopes_and_categories_are_those_of_the_group() -> None:
         "SpiceboxClass": ("Cluster", "spiceboxclasses", ["sbxcls"], categories),
         "SpiceboxToolkit": ("Cluster", "spiceboxtoolkits", ["sbxtk"], categories),
         "SpiceboxToolspec": ("Cluster", "spiceboxtoolspecs", ["sbxtsp"], categories),
+        "AgentIdentity": ("Namespaced", "agentidentities", ["agid"], categories),
     }
 
 
@@ -185,6 +186,7 @@ def test_defaults_are_spelled_as_manifests_spell_them() -> None:
         manifests.session(owner={"app": "web", "user": "alice"}, toolspecs=[], toolConfig={"a": [1]}),
         manifests.toolkit(subcommands=[manifests.subcommand("a", "b", flags=[{"short": "C", "type": "path"}])]),
         manifests.toolspec(allow={"network": {"destinations": []}}, exceptions=[{}], constraints=[{}]),
+        manifests.agent_identity(refreshThreshold="168h", credentials=[manifests.static_credential()]),
     ),
 )
 def test_what_the_model_takes_the_schema_takes(manifest: dict[str, Any]) -> None:
@@ -240,6 +242,10 @@ def test_what_the_model_takes_the_schema_takes(manifest: dict[str, Any]) -> None
         manifests.session_class(allowedEnvNames=["A", "A"]),
         manifests.toolspec(toolkit={"name": "say"}),
         manifests.toolspec(deny={"effects": {"reads": ["disk"]}}),
+        manifests.agent_identity(credentials=[manifests.static_credential()] * 2),
+        manifests.agent_identity(credentials=[manifests.static_credential(type="oauth")]),
+        manifests.agent_identity(credentials=[{"name": "a", "type": "static"}]),
+        manifests.agent_identity(refreshThreshold="168h1ms"),
     ),
 )
 def test_what_the_schema_refuses_the_model_refuses(manifest: dict[str, Any]) -> None:
@@ -255,6 +261,7 @@ SMALLEST = {
     "SpiceboxSession": manifests.session(),
     "SpiceboxToolkit": manifests.toolkit(),
     "SpiceboxToolspec": manifests.toolspec(),
+    "AgentIdentity": manifests.agent_identity(),
 }
 
 

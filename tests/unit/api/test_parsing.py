@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tests.unit.api import manifests
 from toolcall_operator.api import parsing
+from toolcall_operator.api.agentidentity import AgentIdentity
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.spiceboxtoolkit import SpiceboxToolkit
@@ -21,7 +22,7 @@ JSON = st.recursive(
     ),
     max_leaves=10,
 )
-OURS = "must be ToolCall or SpiceboxClass or SpiceboxSession or SpiceboxToolkit or SpiceboxToolspec"
+OURS = "must be ToolCall or SpiceboxClass or SpiceboxSession or SpiceboxToolkit or SpiceboxToolspec or AgentIdentity"
 FIELDS = st.sampled_from(
     ["session", "tool", "args", "env", "stdin", "timeout", "credentials", "arguments", "cancel", "mode", "x"]
 )
@@ -41,8 +42,9 @@ def malformed(raw: object) -> parsing.Malformed:
         (manifests.session(), SpiceboxSession),
         (manifests.toolkit(), SpiceboxToolkit),
         (manifests.toolspec(), SpiceboxToolspec),
+        (manifests.agent_identity(), AgentIdentity),
     ),
-    ids=["ToolCall", "SpiceboxClass", "SpiceboxSession", "SpiceboxToolkit", "SpiceboxToolspec"],
+    ids=["ToolCall", "SpiceboxClass", "SpiceboxSession", "SpiceboxToolkit", "SpiceboxToolspec", "AgentIdentity"],
 )
 def test_a_document_becomes_an_object_of_its_kind(manifest: dict[str, Any], kind: type) -> None:
     assert isinstance(parsing.parse(manifest), kind)

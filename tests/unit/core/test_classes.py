@@ -107,7 +107,7 @@ def test_no_image_is_fine_where_the_operator_has_one() -> None:
             "spec.network.allowedHosts",
         ),
         ({"sandbox": {"config": {"a": 1}}}, ClassReason.NOT_SUPPORTED, "spec.sandbox.config"),
-        ({"redaction": "Off"}, ClassReason.NOT_SUPPORTED, "spec.redaction"),
+        ({"toolTimeout": "1s"}, ClassReason.NOT_SUPPORTED, "spec.toolTimeout"),
         ({"mounts": [{**MOUNT, "digest": DIGEST}]}, ClassReason.NOT_SUPPORTED, "spec.mounts[m].digest of a raw mount"),
     ),
 )
@@ -142,7 +142,7 @@ def test_a_class_can_except_names_that_look_like_secrets() -> None:
 
 
 def test_every_objection_is_told_in_the_order_of_the_checks() -> None:
-    spec = examples.session_class(tools=[], envDefaults={"A-B": "", "API_KEY": ""}, redaction="Off").spec
+    spec = examples.session_class(tools=[], envDefaults={"A-B": "", "API_KEY": ""}, toolTimeout="1s").spec
 
     assert [found.reason for found in classes.objections(spec)] == [
         ClassReason.INVALID_IMAGE,

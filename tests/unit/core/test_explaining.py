@@ -66,3 +66,22 @@ def test_a_call_whose_program_must_be_asked_for_its_version_is_not_certain() -> 
 
     assert not found.allowed
     assert found.lines[0] == "ToolCall default/one is decided when its program was asked for its version"
+
+
+def asked(namespace: str) -> dict[str, Any]:
+    source = {"type": "static", "namespace": namespace, "name": "github", "key": "token"}
+    return {"credentials": [{"inject": {"envVar": "GH_TOKEN"}, "source": source}]}
+
+
+def test_credentials_are_told_by_where_they_are_kept() -> None:
+    found = told(examples.world(), **asked("default"))
+
+    assert found.allowed
+    assert "  credential: GH_TOKEN from Secret default/github, key token (static)" in found.lines
+
+
+def test_a_credential_that_may_not_be_asked_for_is_an_objection() -> None:
+    found = told(examples.world(), **asked("elsewhere"))
+
+    assert not found.allowed
+    assert any("CredentialSourceForbidden" in line for line in found.lines)

@@ -407,3 +407,47 @@ def test_a_claimed_call_keeps_its_confinement_when_its_toolspec_has_changed() ->
 
     assert after
     assert after.request.confinement == before.request.confinement
+
+
+# Credentials ----------------------------------------------------------------------------------------------------------
+def carrying(variable: str) -> dict[str, Any]:
+    """A call that is given a credential in this variable."""
+    source = {"type": "static", "namespace": "default", "name": "github", "key": "token"}
+    return {"credentials": [{"inject": {"envVar": variable}, "source": source}]}
+
+
+def test_a_credential_may_go_into_a_variable_that_calls_may_not_set() -> None:
+    (reference,) = planned(policies.world(policies.toolspec()), **carrying("GH_TOKEN")).references
+
+    assert reference.env_var == "GH_TOKEN"
+
+
+@pytest.mark.parametrize("name", ("GIT_SSH_COMMAND", "LD_PRELOAD", "PATH", "HOME", "https_proxy", "SSL_CERT_FILE"))
+def test_a_credential_steers_no_program(name: str) -> None:
+    found = refused(policies.world(policies.toolspec()), **carrying(name))
+
+    assert found.reason is Reason.ENV_NAME_FORBIDDEN
+    assert name in found.message
+
+
+def test_a_toolkit_may_list_a_variable_that_steers_for_credentials_too() -> None:
+    listing = policies.toolkit(env={"allowed": [{"name": "GIT_ASKPASS"}]})
+
+    assert planned(policies.world(policies.toolspec(of=listing)), **carrying("GIT_ASKPASS")).references
+
+
+@pytest.mark.parametrize(
+    ("expression", "allowed"),
+    (
+        ('call.env["GH_TOKEN"] == "[credential]"', True),
+        ('"GH_TOKEN" in call.env', True),
+        ('!("GH_TOKEN" in call.env)', False),
+    ),
+)
+def test_rules_see_that_there_is_a_credential_and_not_which(expression: str, *, allowed: bool) -> None:
+    constraint = {"cel": expression, "message": "no"}
+    world = policies.world(policies.toolspec(constraints=[constraint]))
+
+    found = validation.plan(examples.call(**carrying("GH_TOKEN")), world, examples.NOW)
+
+    assert isinstance(found, Plan) is allowed

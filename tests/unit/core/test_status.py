@@ -448,8 +448,18 @@ PRODUCED: dict[Reason, Outcome] = {
     Reason.SANDBOX_RESTARTED: Lost(Reason.SANDBOX_RESTARTED, "its sandbox was started again"),
     Reason.MALFORMED_OBJECT: Refused(Reason.MALFORMED_OBJECT, "spec.env: must be an object"),
     Reason.RECONCILE_FAILED: Refused(Reason.RECONCILE_FAILED, "the store does not answer"),
+    Reason.CREDENTIAL_EXPIRED: Refused(Reason.CREDENTIAL_EXPIRED, "its token has expired"),
 }
 """How each reason comes about that no check of a call gives (those are found by `validation.plan`)."""
+
+_BY_NAME = {"inject": {"envVar": "MINE"}, "identity": {"name": "bot", "credential": "hub"}}
+
+
+def _asked(**source: object) -> dict[str, Any]:
+    """A credential for the variable MINE."""
+    full = {"type": "static", "namespace": "default", "name": "github", "key": "token", **source}
+    return {"inject": {"envVar": "MINE"}, "source": full}
+
 
 CHECKED: dict[Reason, tuple[World, dict[str, Any]]] = {
     Reason.SESSION_GONE: (World(None, None), {}),
@@ -462,6 +472,14 @@ CHECKED: dict[Reason, tuple[World, dict[str, Any]]] = {
     Reason.ENV_NAME_FORBIDDEN: (policies.world(policies.toolspec()), {"env": {"LD_PRELOAD": ""}}),
     Reason.TOOLSPEC_DENIED: (policies.world(), {}),
     Reason.ENV_SECRET_LIKE: (examples.world(), {"env": {"GH_TOKEN": ""}}),
+    Reason.ENV_SHADOWS_AGENT: (examples.world(), {"credentials": [_asked()], "env": {"MINE": ""}}),
+    Reason.CREDENTIAL_CONFLICT: (examples.world(), {"credentials": [_asked(), _asked()]}),
+    Reason.CREDENTIAL_SOURCE_FORBIDDEN: (examples.world(), {"credentials": [_asked(namespace="elsewhere")]}),
+    Reason.CREDENTIAL_INVALID: (examples.world(), {"credentials": [_asked(key=None)]}),
+    Reason.CREDENTIAL_UNRESOLVED: (
+        World(examples.session(agent="bot"), examples.session_class()),
+        {"credentials": [_BY_NAME]},
+    ),
 }
 
 

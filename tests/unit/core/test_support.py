@@ -38,8 +38,8 @@ def test_an_ordinary_call_asks_for_nothing_beyond() -> None:
 
 
 def test_every_field_is_told_and_none_twice() -> None:
-    session = examples.session(agent="a", scopes=["a"])
-    of_class = examples.session_class({"scope": "files", "parameters": {"a": 1}}, redaction="Off")
+    session = examples.session(scopes=["a"], workspace={"mode": "isolated"})
+    of_class = examples.session_class({"scope": "files", "parameters": {"a": 1}}, toolTimeout="1s")
 
     assert fields(
         {"maxDuration": "1s", "captureOutputs": ["/work/out/a"]}, session=session, session_class=of_class
@@ -48,8 +48,8 @@ def test_every_field_is_told_and_none_twice() -> None:
         "spec.captureOutputs",
         "SpiceboxClass plain spec.tools[echo].parameters",
         "SpiceboxClass plain spec.tools[echo].scope",
-        "SpiceboxClass plain spec.redaction",
-        "SpiceboxSession work spec.agent",
+        "SpiceboxClass plain spec.toolTimeout",
+        "SpiceboxSession work spec.workspace.mode",
         "SpiceboxSession work spec.scopes",
     ]
 
@@ -64,7 +64,6 @@ def test_every_field_is_told_and_none_twice() -> None:
         ({"idleTimeout": "1s"}, "spec.idleTimeout"),
         ({"captureOutputs": ["/work/out/a"]}, "spec.captureOutputs"),
         ({"inputArtifacts": [{"artifactRef": "file:///a", "path": "a"}]}, "spec.inputArtifacts"),
-        ({"credentials": [STATIC]}, "spec.credentials"),
         ({"preDispatchSnapshot": {"sessionUID": "u", "turnIndex": 0, "sequence": 0}}, "spec.preDispatchSnapshot"),
         ({"workspace": {"mode": "isolated"}}, "spec.workspace.mode"),
         ({"workspace": {"sharedClaimName": "claim"}}, "spec.workspace.sharedClaimName"),
@@ -98,10 +97,7 @@ def test_a_tool_that_needs_something_unbuilt_is_told_by_class_tool_and_field(too
         ({"sandbox": {"warmPool": {"replicas": 1}}}, "sandbox.warmPool.replicas"),
         ({"limits": {"outputFiles": 1}}, "limits.outputFiles"),
         ({"limits": {"inputBytes": "1Mi"}}, "limits.inputBytes"),
-        ({"credentials": {"workspace": "None"}}, "credentials.workspace"),
-        ({"credentials": {"exclusive": True}}, "credentials.exclusive"),
         ({"ttlSecondsAfterFinished": 60}, "ttlSecondsAfterFinished"),
-        ({"redaction": "Off"}, "redaction"),
         ({"toolTimeout": "1s"}, "toolTimeout"),
         ({"httpTools": {"from": "Same"}}, "httpTools.from"),
         ({"transientRetryBudget": 0}, "transientRetryBudget"),
@@ -114,7 +110,6 @@ def test_a_class_that_asks_for_something_unbuilt_is_told_by_name_and_field(spec:
 @pytest.mark.parametrize(
     ("spec", "name"),
     (
-        ({"agent": "a"}, "agent"),
         ({"scopes": ["a"]}, "scopes"),
         ({"workspace": {"mode": "isolated"}}, "workspace.mode"),
         ({"workspace": {"sharedClaimName": "claim"}}, "workspace.sharedClaimName"),

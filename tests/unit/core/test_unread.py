@@ -31,11 +31,12 @@ STAND_INS: Mapping[str, Callable[[Unread], SpiceboxSession | Judgeable]] = {
     "SpiceboxClass": unread.session_class,
     "SpiceboxToolkit": unread.toolkit,
     "SpiceboxToolspec": unread.toolspec,
+    "AgentIdentity": unread.agent,
 }
 
 
 def garbled(kind: str, **parts: Any) -> Unread:  # noqa: ANN401 (parts of a manifest)
-    """What is kept of an object with a mount of nothing, which toolkits and toolspecs have none of at all."""
+    """What is kept of an object with a mount of nothing, which most kinds have none of at all."""
     metadata = {"name": "work", "namespace": "agents", "uid": "uid-1", "generation": 4, **parts.pop("metadata", {})}
     spec = {"class": "plain"} if kind == "SpiceboxSession" else {"resources": RESOURCES}
     manifest = {"kind": kind, "metadata": metadata, "spec": {**spec, "mounts": [BAD_MOUNT]}, **parts}
@@ -112,6 +113,15 @@ def test_a_class_in_the_place_of_another_has_its_metadata_and_status_and_offers_
     assert found.status is not None
     assert [each.type for each in found.status.conditions] == ["Valid"]
     assert not classes.judged(found).valid
+
+
+def test_an_agent_identity_in_the_place_of_another_has_its_metadata_and_status_and_no_credentials() -> None:
+    found = unread.agent(garbled("AgentIdentity", status={"conditions": [{**TOLD, "type": "Valid"}]}))
+
+    assert found.metadata.namespace == "agents"
+    assert found.status is not None
+    assert [each.type for each in found.status.conditions] == ["Valid"]
+    assert found.spec.credentials == ()
 
 
 @pytest.mark.parametrize("kind", ("SpiceboxToolkit", "SpiceboxToolspec"))

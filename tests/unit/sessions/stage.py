@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+from tests.fakes.secrets import FakeSecrets
 from tests.fakes.sessioncluster import BEGINNING, FakeCalls, FakeGreeter, FakeSessionCluster, FakeTime, settle
 from tests.unit.core import examples
+from toolcall_operator.api.agentidentity import AgentIdentity
 from toolcall_operator.api.conditions import Condition
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession, SpiceboxSessionStatus
@@ -20,6 +22,7 @@ from toolcall_operator.sessions.ports import SessionPorts
 
 KEY = ("default", "work")
 POD = "work-pod"
+BOT = ("default", "bot")
 
 
 def session(
@@ -42,6 +45,18 @@ def session_class(**spec: Any) -> SpiceboxClass:  # noqa: ANN401 (fields of a ma
     )
 
 
+def agent(
+    name: str = "bot",
+    *,
+    namespace: str = "default",
+    generation: int = 1,
+    **spec: Any,  # noqa: ANN401 (fields of a manifest)
+) -> AgentIdentity:
+    """An AgentIdentity without credentials."""
+    about = {"name": name, "namespace": namespace, "uid": f"uid-of-{name}", "generation": generation}
+    return AgentIdentity.model_validate({"metadata": about, "spec": spec})
+
+
 @dataclass
 class SessionStage:
     """Fakes for everything outside, and a controller that is woken by every change."""
@@ -49,12 +64,13 @@ class SessionStage:
     time: FakeTime = field(default_factory=FakeTime)
     greeter: FakeGreeter = field(default_factory=FakeGreeter)
     calls: FakeCalls = field(default_factory=FakeCalls)
+    secrets: FakeSecrets = field(default_factory=FakeSecrets)
 
     def __post_init__(self) -> None:
         self.cluster = FakeSessionCluster(self.time)
         self.controller = self._controller()
 
-    def _controller(self) -> SessionController:
+    def _controller(self, *, consent_required: bool = True) -> SessionController:
         settings = SandboxSettings(supervisor_image="supervisor:1", default_image="default:1")
         ports = SessionPorts(
             cluster=self.cluster,
@@ -63,23 +79,28 @@ class SessionStage:
             time=self.time,
             settings=settings,
             key_hash=lambda uid: f"hash-of-{uid}",
+            secrets=self.secrets,
+            consent_required=consent_required,
         )
         controller = SessionController(ports)
         self.cluster.wake, self.cluster.wake_class = controller.touch, controller.touch_class
         self.cluster.wake_toolkit, self.cluster.wake_toolspec = controller.touch_toolkit, controller.touch_toolspec
+        self.cluster.wake_agent = controller.touch_agent
         return controller
 
-    async def another_leads(self, calls: FakeCalls | None = None) -> None:
+    async def another_leads(self, calls: FakeCalls | None = None, *, consent_required: bool = True) -> None:
         """Another process takes over: it remembers nothing."""
         await self.controller.stop()
         self.calls = calls or FakeCalls()
-        self.controller = self._controller()
+        self.controller = self._controller(consent_required=consent_required)
         for toolkit in self.cluster.toolkits:
             self.controller.touch_toolkit(toolkit)
         for toolspec in self.cluster.toolspecs:
             self.controller.touch_toolspec(toolspec)
         for name in self.cluster.classes:
             self.controller.touch_class(name)
+        for agent in self.cluster.agents:
+            self.controller.touch_agent(agent)
         for key in self.cluster.objects:
             self.controller.touch(key)
         await settle()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tests.fakes.sessioncluster import settle
-from tests.unit.sessions.stage import KEY, POD, SessionStage, session, session_class
+from tests.unit.api import manifests as api
+from tests.unit.sessions.stage import BOT, KEY, POD, SessionStage, agent, session, session_class
 from toolcall_operator import errors
 from toolcall_operator.api.spiceboxsession import FINALIZER
 
@@ -142,14 +143,14 @@ async def test_a_class_that_is_not_valid_makes_no_sandbox_until_it_is(stage: Ses
 
 
 async def test_a_field_of_the_class_that_is_not_supported_is_named_by_the_session(stage: SessionStage) -> None:
-    stage.cluster.apply_class(session_class(redaction="Off"))
+    stage.cluster.apply_class(session_class(ttlSecondsAfterFinished=60))
     stage.cluster.apply(session())
     await settle()
 
     failed = stage.condition("Failed")
     assert failed is not None
     assert failed.reason == "NotSupported"
-    assert "spec.redaction" in failed.message
+    assert "spec.ttlSecondsAfterFinished" in failed.message
 
 
 async def test_a_field_of_the_session_that_is_not_supported_is_named(stage: SessionStage) -> None:
@@ -193,3 +194,112 @@ async def test_a_mount_waits_for_its_config_map_and_the_session_says_so(stage: S
     await stage.passes(seconds=3)
 
     assert POD in stage.cluster.views
+
+
+# Agents ---------------------------------------------------------------------------------------------------------------
+async def test_a_session_keeps_its_agent_for_good(stage: SessionStage) -> None:
+    stage.cluster.apply_agent(agent())
+    await stage.is_ready(session(agent="bot"))
+
+    stage.cluster.remove_agent(BOT)
+    await settle()
+
+    assert stage.status().resolved_agent == "bot"
+    assert stage.says("Ready") == "True/SandboxReady"
+
+
+async def test_an_agent_that_is_not_valid_or_cannot_be_read_is_there_all_the_same(stage: SessionStage) -> None:
+    stage.cluster.apply_agent(agent(credentials=[api.static_credential()]))
+    await settle()
+    stage.cluster.garble_agent(BOT, "spec.credentials[0].type is required")
+    await stage.is_ready(session(agent="bot"))
+
+    assert stage.status().resolved_agent == "bot"
+
+
+async def test_a_session_may_come_before_its_agent(stage: SessionStage) -> None:
+    stage.cluster.apply_class(session_class())
+    stage.cluster.apply(session(agent="bot"))
+    await stage.passes(seconds=9)
+    waiting = stage.condition("Progressing")
+    assert waiting is not None
+    assert (waiting.status, waiting.reason) == ("True", "WaitingForAgent")
+    assert waiting.message == "there is no AgentIdentity bot in namespace default yet"
+
+    stage.cluster.apply_agent(agent())
+    await settle()
+
+    assert stage.says("Progressing") == "True/Creating"
+    assert POD in stage.cluster.views
+
+
+async def test_an_agent_that_does_not_come_fails_the_session_until_it_does(stage: SessionStage) -> None:
+    stage.cluster.apply_class(session_class())
+    stage.cluster.apply(session(agent="bot"))
+    await stage.passes(seconds=11)
+    failed = stage.condition("Failed")
+    assert failed is not None
+    assert (failed.status, failed.reason) == ("True", "AgentMissing")
+    assert failed.message == "there is no AgentIdentity bot in namespace default"
+    assert stage.cluster.remarks == [("AgentMissing", failed.message)]
+    assert stage.cluster.views == {}
+
+    stage.cluster.apply_agent(agent())
+    await settle()
+    stage.cluster.run(POD)
+    await settle()
+
+    assert stage.says("Failed") == ""
+    assert stage.says("Ready") == "True/SandboxReady"
+    assert stage.status().resolved_agent == "bot"
+
+
+async def test_a_class_and_an_agent_that_come_together_late_are_waited_for_once(stage: SessionStage) -> None:
+    stage.cluster.apply(session(agent="bot"))
+    await stage.passes(seconds=9)
+    stage.cluster.apply_class(session_class())
+    await settle()
+    assert stage.says("Progressing") == "True/WaitingForAgent"
+
+    await stage.passes(seconds=2)
+
+    assert stage.says("Failed") == "True/AgentMissing"
+
+
+async def test_the_agent_of_another_namespace_is_another_one(stage: SessionStage) -> None:
+    stage.cluster.apply_class(session_class())
+    stage.cluster.apply_agent(agent(namespace="other"))
+    stage.cluster.apply(session(agent="bot"))
+
+    await stage.passes(seconds=11)
+
+    assert stage.says("Failed") == "True/AgentMissing"
+
+
+async def test_an_agent_the_cache_has_missed_is_found_by_asking(stage: SessionStage) -> None:
+    stage.cluster.apply_class(session_class())
+    stage.cluster.uncached_agents.add(BOT)
+    stage.cluster.apply(session(agent="bot"))
+
+    await stage.passes(seconds=11)
+
+    assert stage.status().resolved_agent == "bot"
+    assert POD in stage.cluster.views
+
+
+async def test_an_agent_nobody_can_ask_for_is_not_believed_to_be_missing(stage: SessionStage) -> None:
+    stage.cluster.apply_class(session_class())
+    stage.cluster.always["has_agent"] = errors.Unavailable("the API server is away")
+    stage.cluster.apply(session(agent="bot"))
+
+    await stage.passes(minutes=5)
+
+    assert stage.says("Failed") == ""
+    assert stage.says("Progressing") == "True/Retrying"
+
+
+async def test_a_session_without_an_agent_asks_for_none(stage: SessionStage) -> None:
+    await stage.is_ready()
+
+    assert stage.cluster.asked["has_agent"] == 0
+    assert stage.status().resolved_agent is None

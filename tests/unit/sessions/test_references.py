@@ -6,7 +6,7 @@ from toolcall_operator.sessions.references import References
 
 
 def test_those_that_refer_to_a_name_are_found_by_it() -> None:
-    references: References[int] = References()
+    references: References[str, int] = References()
     references.refer(1, ("a", "b"))
     references.refer(2, ("b",))
 
@@ -14,7 +14,7 @@ def test_those_that_refer_to_a_name_are_found_by_it() -> None:
 
 
 def test_whoever_refers_to_something_else_does_not_refer_to_what_was_before() -> None:
-    references: References[int] = References()
+    references: References[str, int] = References()
     references.refer(1, ("a", "b"))
     references.refer(1, ("b", "c"))
 
@@ -22,7 +22,7 @@ def test_whoever_refers_to_something_else_does_not_refer_to_what_was_before() ->
 
 
 def test_nothing_is_left_of_whoever_refers_to_nothing() -> None:
-    references: References[int] = References()
+    references: References[str, int] = References()
     references.refer(1, ("a",))
     references.refer(1, ())
     references.refer(2, ())

@@ -15,7 +15,7 @@ type Box struct {
 	Write   []string // everything, rename and link between any two of them included
 	Devices []string // read, write and ioctl
 
-	BindsWrites       bool // Write is bound by Bind: paths are taken as they are, and the kernel must be able to keep to them
+	BindsWrites       bool // Write is less than every call has: paths are taken as they are, and the kernel must be able to keep to them
 	NoNetwork         bool // sockets are Unix sockets
 	RefuseUnixSockets bool // socket(AF_UNIX) is refused, socketpair is not
 }

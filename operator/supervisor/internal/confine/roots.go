@@ -62,6 +62,26 @@ func (b Box) Bind(roots []Root, paths []string) Box {
 	return b
 }
 
+// ReadingOnly leaves the box nothing to write in a folder, which it goes on reading: what holds the folder or lies in it is not writable any more.
+func (b Box) ReadingOnly(folder string) Box {
+	b.Read = slices.Concat(b.Read, b.Write)
+	b.BindsWrites = true
+	b.Write = apart(b.Write, folder)
+	return b
+}
+
+// Without leaves the box nothing of a folder, and nothing of what holds it or lies in it.
+func (b Box) Without(folder string) Box {
+	b.BindsWrites = true
+	b.Read, b.Write = apart(b.Read, folder), apart(b.Write, folder)
+	return b
+}
+
+// apart are the paths that have nothing in common with a folder.
+func apart(paths []string, folder string) []string {
+	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return Touch(path, folder) })
+}
+
 // common is the narrower of a root and a path, one of which lies in the other, by the root's own path. A path may begin with either name of the root.
 func (r Root) common(path string) (narrower string, there bool) {
 	for _, name := range []string{r.Path, r.Name} {

@@ -73,14 +73,41 @@ func TestABoxIsBoundToWhatLiesBelowBothARootAndAPath(t *testing.T) {
 	}
 }
 
+func TestABoxLosesAFolderWithWhatHoldsItAndWhatLiesInIt(t *testing.T) {
+	whole := Box{
+		Read:    []string{"/usr", "/data", "/data/workspace/image", "/datas"},
+		Write:   []string{"/data/workspace", "/data/workspace/in/side", "/data", "/tmp", "/data/workspaces"},
+		Devices: devices,
+	}
+	reading := whole.ReadingOnly("/data/workspace")
+	if want := []string{"/tmp", "/data/workspaces"}; !slices.Equal(reading.Write, want) || !reading.BindsWrites {
+		t.Errorf("it may write %v", reading.Write)
+	}
+	if want := slices.Concat(whole.Read, whole.Write); !slices.Equal(reading.Read, want) {
+		t.Errorf("it may read %v", reading.Read)
+	}
+	without := whole.Without("/data/workspace")
+	if want := []string{"/tmp", "/data/workspaces"}; !slices.Equal(without.Write, want) || !without.BindsWrites {
+		t.Errorf("without it may write %v", without.Write)
+	}
+	if want := []string{"/usr", "/datas"}; !slices.Equal(without.Read, want) {
+		t.Errorf("without it may read %v", without.Read)
+	}
+	if len(whole.Read) != 4 || len(whole.Write) != 5 || whole.BindsWrites {
+		t.Errorf("the whole box has changed: %+v", whole)
+	}
+}
+
 func TestWritesAreBoundOnlyWhereTheKernelCanKeepThemSo(t *testing.T) {
 	for abi, works := range map[int]bool{0: false, 1: false, 2: false, 3: true, 7: true} {
 		if err := (Box{}).enforceable(abi); err != nil {
 			t.Errorf("ABI %d: a box that binds nothing is refused: %v", abi, err)
 		}
-		err := Box{}.Bind(nil, nil).enforceable(abi)
-		if works != (err == nil) || !works && !errors.Is(err, unix.EOPNOTSUPP) {
-			t.Errorf("ABI %d: %v", abi, err)
+		for name, bound := range map[string]Box{"bound": Box{}.Bind(nil, nil), "reading only": Box{}.ReadingOnly("/w"), "without": Box{}.Without("/w")} {
+			err := bound.enforceable(abi)
+			if works != (err == nil) || !works && !errors.Is(err, unix.EOPNOTSUPP) {
+				t.Errorf("ABI %d, %s: %v", abi, name, err)
+			}
 		}
 	}
 }

@@ -12,13 +12,15 @@ from toolcall_operator.adapters.cluster.finalizers import Holdable
 from toolcall_operator.adapters.cluster.memory.caches import Caches, Key, Revision
 from toolcall_operator.adapters.cluster.memory.shelf import Identity
 from toolcall_operator.adapters.cluster.patches import Basis
-from toolcall_operator.adapters.cluster.resources import SESSIONS, TOOLCALLS, Address
+from toolcall_operator.adapters.cluster.resources import AGENT_IDENTITIES, SESSIONS, TOOLCALLS, Address
 from toolcall_operator.api import parsing
+from toolcall_operator.api.agentidentity import AgentIdentity
 from toolcall_operator.api.parsing import Malformed
 from toolcall_operator.api.spiceboxclass import ClassMeta, SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.toolcall import FINALIZER, ToolCall
 from toolcall_operator.api.toolcallstatus import Dispatch, ToolCallStatus
+from toolcall_operator.core import identities
 from toolcall_operator.core import status as statuses
 from toolcall_operator.core.policy import panel
 from toolcall_operator.core.policy.deciding.candidates import Candidate
@@ -46,9 +48,9 @@ class KubernetesCluster:
         self._worlds: dict[Key, tuple[Revision, World]] = {}
 
     async def observe(self, call: ToolCall, *, live: bool = False) -> World:
-        """The call's session, the class that was frozen in its status, and what judges its calls.
+        """The call's session, the class that was frozen in its status, its agent, and what judges its calls.
 
-        `live`: the session is asked for anew.
+        `live`: the session is asked for anew, and its AgentIdentity, too, if memory lacks what the call names of it.
 
         Raises:
             Unavailable: it could not be read.
@@ -56,6 +58,7 @@ class KubernetesCluster:
         key = _session_of(call)
         if live:
             await self._refresh(key)
+            await self._refresh_agent(call, key)
         self._see(call.metadata.uid, key)
         return self._world(key)
 
@@ -195,7 +198,20 @@ class KubernetesCluster:
     ) -> World:
         why = unread.why if unread else ""
         toolspecs = self._judging(session, session_class) if session and session_class else None
-        return World(session, session_class, unread=why, on_demand=False, patience=self._patience, toolspecs=toolspecs)
+        return World(
+            session,
+            session_class,
+            unread=why,
+            on_demand=False,
+            patience=self._patience,
+            toolspecs=toolspecs,
+            identity=self._identity(session),
+        )
+
+    def _identity(self, session: SpiceboxSession | None) -> AgentIdentity | None:
+        """The AgentIdentity of a session, if there is one that can be read."""
+        name = identities.named_by(session) if session else ""
+        return self._caches.agents.get((session.metadata.namespace, name)) if session and name else None
 
     def _judging(self, session: SpiceboxSession, session_class: SpiceboxClass) -> tuple[Candidate, ...] | None:
         """What judges the calls of a session that has its class; None if they are not judged."""
@@ -207,12 +223,26 @@ class KubernetesCluster:
     async def _refresh(self, key: Key) -> None:
         """Ask for a session, and have the caches know."""
         namespace, name = key
-        held = self._caches.held_session(key)  # before the answer: one that is made anew meanwhile is not gone
+        await self._ask("SpiceboxSession", SESSIONS.named(name, namespace), self._caches.held_session(key))
+
+    async def _refresh_agent(self, call: ToolCall, session: Key) -> None:
+        """Ask for the AgentIdentity of a session, unless it is known to have all that the call names."""
+        wanted = {each.identity.credential for each in call.spec.credentials if each.identity}
+        key = self._caches.agent_of(session)
+        if not wanted or key is None:
+            return
+        known = self._caches.agents.get(key)
+        if known is None or not wanted <= {each.name for each in known.spec.credentials}:
+            namespace, name = key
+            await self._ask("AgentIdentity", AGENT_IDENTITIES.named(name, namespace), self._caches.held_agent(key))
+
+    async def _ask(self, kind: str, address: Address, held: Identity | None) -> None:
+        """Have the caches know an object as it is now; one that is made anew after it was `held` is not gone."""
         try:
-            self._caches.put(await self._client.get(SESSIONS.named(name, namespace)))
+            self._caches.put(await self._client.get(address))
         except Gone:
             if held:
-                self._caches.drop("SpiceboxSession", held)
+                self._caches.drop(kind, held)
 
     def _see(self, uid: str, key: Key) -> None:
         """Remember what was observed; of calls and sessions that are no more, nothing is remembered for long."""

@@ -19,7 +19,8 @@ from toolcall_operator.adapters.cluster.transport import JSON, Refused, Request,
 Objects = list[dict[str, Any]]
 
 _PAGE = 500
-_EXPIRED = 410
+_CONFLICT, _EXPIRED = 409, 410
+_MERGE = "application/merge-patch+json"
 _METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 _METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
@@ -87,7 +88,22 @@ class Client(Transport):
 
     async def merge(self, address: Address, part: Mapping[str, Any]) -> None:
         """Apply a merge patch; the answer is passed over."""
-        await self._patch(address, pydantic_core.to_json(part), "application/merge-patch+json")
+        await self._patch(address, pydantic_core.to_json(part), _MERGE)
+
+    async def amend(self, address: Address, part: Mapping[str, Any]) -> dict[str, Any]:
+        """Apply a merge patch that names the resourceVersion it is for, and return the object.
+
+        Superseded when the object is of another one, or has another UID than `part` names, where it names one.
+        """
+        body = pydantic_core.to_json(part)
+        request = Request("patch", address, body=body, content_type=_MERGE)
+        try:
+            return _object(await self._exchange(request))
+        except Refused as refused:
+            # A patch that names a resourceVersion is not tried again by the API server: its conflict is a newer word.
+            if refused.refusal.status == _CONFLICT:
+                raise errors.Superseded(f"cannot patch {address}: it was changed meanwhile") from None
+            raise refusals.error("patch", address, refused.refusal) from None
 
     async def delete(self, address: Address, uid: str, grace: int | None = None) -> None:
         """Delete the object if it still has this UID (Superseded when it is another one); `grace` is in seconds."""

@@ -6,7 +6,14 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any
 
 from toolcall_operator.adapters.cluster.client import Client
-from toolcall_operator.adapters.cluster.resources import CLASSES, SESSIONS, TOOLKITS, TOOLSPECS, Address
+from toolcall_operator.adapters.cluster.resources import (
+    AGENT_IDENTITIES,
+    CLASSES,
+    SESSIONS,
+    TOOLKITS,
+    TOOLSPECS,
+    Address,
+)
 from toolcall_operator.errors import Gone
 
 Manifest = Mapping[str, Any]
@@ -15,7 +22,7 @@ Key = tuple[str, str]
 
 
 async def surroundings(client: Client, sessions: Iterable[Key]) -> list[Manifest]:
-    """Every toolkit and toolspec, and those of the sessions that are there, with their classes as they stand.
+    """Every toolkit and toolspec, and those of the sessions that are there, with their classes and agents as they are.
 
     The class of a session whose sandbox was made is the one that was frozen then.
 
@@ -29,6 +36,7 @@ async def surroundings(client: Client, sessions: Iterable[Key]) -> list[Manifest
     async for each in _sessions(client, sessions):
         found.append(each)
         found.extend(await _class(client, each))
+        found.extend(await _agent(client, each))
     return found
 
 
@@ -44,6 +52,12 @@ async def _class(client: Client, session: Manifest) -> list[Manifest]:
     if frozen is None:
         return await _there(client, CLASSES.named(name))
     return [{"apiVersion": session["apiVersion"], "kind": "SpiceboxClass", "metadata": {"name": name}, "spec": frozen}]
+
+
+async def _agent(client: Client, session: Manifest) -> list[Manifest]:
+    """The AgentIdentity of a session, if it has one that is there."""
+    name = (session.get("status") or {}).get("resolvedAgent") or session["spec"].get("agent")
+    return await _there(client, AGENT_IDENTITIES.named(name, session["metadata"]["namespace"])) if name else []
 
 
 async def _there(client: Client, address: Address) -> list[Manifest]:

@@ -14,6 +14,7 @@ from toolcall_operator.adapters.cluster.memory.caches import Caches, Key
 from toolcall_operator.adapters.cluster.memory.shelf import Identity, Manifest
 from toolcall_operator.adapters.cluster.memory.watched import ENDED
 from toolcall_operator.adapters.cluster.resources import (
+    AGENT_IDENTITIES,
     CLASSES,
     CONFIG_MAPS,
     NAMESPACES,
@@ -26,6 +27,8 @@ from toolcall_operator.adapters.cluster.resources import (
     Address,
 )
 from toolcall_operator.api import parsing
+from toolcall_operator.api.agentidentity import AgentIdentity
+from toolcall_operator.api.crds import CLUSTER_WIDE
 from toolcall_operator.api.parsing import Malformed
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import FINALIZER, SpiceboxSession, SpiceboxSessionStatus
@@ -38,7 +41,13 @@ from toolcall_operator.core.unread import Unread
 from toolcall_operator.errors import Gone, Rejected, Superseded, Unavailable
 
 _MADE = {"Pod": PODS, "NetworkPolicy": NETWORK_POLICIES}
-_CLUSTER_WIDE = {"SpiceboxClass": CLASSES, "SpiceboxToolkit": TOOLKITS, "SpiceboxToolspec": TOOLSPECS}
+_OURS = {
+    "SpiceboxSession": SESSIONS,
+    "SpiceboxClass": CLASSES,
+    "SpiceboxToolkit": TOOLKITS,
+    "SpiceboxToolspec": TOOLSPECS,
+    "AgentIdentity": AGENT_IDENTITIES,
+}
 _ANY = Selection(metadata_only=True)
 
 
@@ -72,6 +81,10 @@ class KubernetesObjects:
         """The toolspec of this name, if it is there and can be read."""
         return self._caches.policies.toolspecs.values.get(name)
 
+    def agent(self, key: Key) -> AgentIdentity | None:
+        """The AgentIdentity with this namespace and name, if it is there and can be read."""
+        return self._caches.agents.get(key)
+
     def unread_session(self, key: Key) -> Unread | None:
         """The session with this namespace and name, if it is there and cannot be read."""
         return self._caches.unread_sessions.get(key)
@@ -88,6 +101,10 @@ class KubernetesObjects:
         """The toolspec of this name, if it is there and cannot be read."""
         return self._caches.policies.toolspecs.unread.get(name)
 
+    def unread_agent(self, key: Key) -> Unread | None:
+        """The AgentIdentity with this namespace and name, if it is there and cannot be read."""
+        return self._caches.unread_agents.get(key)
+
     async def live_class(self, name: str) -> SpiceboxClass | None:
         """The class of this name as it is now; None if there is none.
 
@@ -102,6 +119,19 @@ class KubernetesObjects:
         except Malformed as malformed:
             raise Rejected("; ".join(map(str, malformed.problems))) from None
         return found if isinstance(found, SpiceboxClass) else None
+
+    async def has_agent(self, key: Key) -> bool:
+        """Whether there is an AgentIdentity with this namespace and name now; the caches know it then.
+
+        Raises:
+            Unavailable: it could not be asked for.
+        """
+        namespace, name = key
+        try:
+            self._caches.put(await self._client.get(AGENT_IDENTITIES.named(name, namespace)))
+        except Gone:
+            return False
+        return True
 
     def pods(self, session: SpiceboxSession) -> tuple[PodView, ...]:
         """The pods whose controller is this session, by its UID."""
@@ -264,9 +294,8 @@ class KubernetesObjects:
 
 
 def _of(obj: SpiceboxSession | Judgeable) -> Address:
-    if isinstance(obj, SpiceboxSession):
-        return SESSIONS.named(obj.metadata.name, obj.metadata.namespace)
-    return _CLUSTER_WIDE[obj.kind].named(obj.metadata.name)
+    namespace = "" if obj.kind in CLUSTER_WIDE else obj.metadata.namespace
+    return _OURS[obj.kind].named(obj.metadata.name, namespace)
 
 
 def _holdable(session: SpiceboxSession) -> Holdable:

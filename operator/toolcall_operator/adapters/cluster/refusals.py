@@ -10,7 +10,7 @@ from typing import Any
 import pydantic_core
 
 from toolcall_operator import errors
-from toolcall_operator.adapters.cluster.resources import Address
+from toolcall_operator.adapters.cluster.resources import SECRETS, Address
 
 _NO_RIGHT = re.compile(r'\bUser ".*" cannot ', re.DOTALL)
 _TOO_LARGE = ("request is too large", "larger than max")
@@ -54,11 +54,18 @@ def error(verb: str, address: Address, refusal: Refusal) -> errors.OperatorError
 
     A 404 that names no object is about the kind: its definition is not there, or not there yet. A conflict is somebody
     else's newer word, but to a patch, which the API server could not place among other writes in time. A write that is
-    forbidden is so by a right that lacks, which may be given, or by a rule (quota, Pod Security) that it breaks.
+    forbidden is so by a right that lacks, which may be given, or by a rule (quota, Pod Security) that it breaks. Of a
+    Secret it is final that it may not be read: rights to them are given one by one.
     """
     kind, words = _meaning(verb, address, refusal)
-    said = f": {errors.foreign(refusal.message)}" if refusal.message else ""
-    return kind(f"{words}{said}")
+    return kind(f"{words}{_said(verb, address, refusal)}")
+
+
+def _said(verb: str, address: Address, refusal: Refusal) -> str:
+    """What the API server says, but of a write to a Secret: its text, or an admission webhook's, may quote what was."""
+    if address.resource == SECRETS and verb in _WRITES:
+        return f" (HTTP {refusal.status})"
+    return f": {errors.foreign(refusal.message)}" if refusal.message else ""
 
 
 def _meaning(verb: str, address: Address, refusal: Refusal) -> tuple[type[errors.OperatorError], str]:
@@ -69,6 +76,8 @@ def _meaning(verb: str, address: Address, refusal: Refusal) -> tuple[type[errors
             known = errors.Unavailable, f"the API server does not know us, and we cannot {verb} {address.what}"
         case 403 if verb not in _WRITES or _NO_RIGHT.search(refusal.message):
             known = errors.Unavailable, f"we have no right to {verb} {address.what}"
+            if address.resource == SECRETS:
+                known = errors.Rejected, f"we have no right to {verb} {address}"
         case 404 if refusal.about:
             known = errors.Gone, f"{address} is not there"
         case 409 if verb != "patch":

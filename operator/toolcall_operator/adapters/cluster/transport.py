@@ -6,7 +6,7 @@ import asyncio
 import io
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -26,6 +26,7 @@ _CONNECT_SECONDS = 10.0
 _IDLE_SECONDS = 60.0  # Shorter than the API server's 90 s: a connection that it closes first may swallow a request.
 _LARGEST_BODY = 3 << 20
 _AT_ONCE = 512 << 10
+_OBJECT_BYTES = 16 << 20  # etcd takes 1.5 MiB, unless it is told to take more; base64 and metadata come on top
 _ANSWER_BYTES = 256 << 20
 _REFUSAL_BYTES = 64 << 10
 _MESSAGE_BYTES = 1 << 20
@@ -46,12 +47,15 @@ _METHODS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request; `verb` is the API server's word for it, and `drained` says that nobody wants its answer."""
+    """One request; `verb` is the API server's word for it, and `drained` says that nobody wants its answer.
+
+    Its body, which may be a Secret, stays out of its repr.
+    """
 
     verb: str
     address: Address
     query: str = ""
-    body: bytes | None = None
+    body: bytes | None = field(default=None, repr=False)
     content_type: str = JSON
     accept: str = JSON
     drained: bool = False
@@ -187,8 +191,9 @@ class Transport:
                 raise Refused(refusals.Refusal.parse(answer.status, said), _pause(answer))
             if request.drained:
                 return await _drained(answer)
-            body = await _read(answer, _ANSWER_BYTES)
-        if len(body) > _ANSWER_BYTES:
+            most = _ANSWER_BYTES if request.verb == "list" else _OBJECT_BYTES
+            body = await _read(answer, most)
+        if len(body) > most:
             raise errors.Unavailable(f"the answer to {request.verb} {request.address} is too long")
         return body
 

@@ -6,13 +6,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 
+from toolcall_operator.core.credentials.carried import Carried
 from toolcall_operator.core.outcomes import Confinement, ExecRequest
 
 _MILLISECOND = timedelta(milliseconds=1)
 
 
 def start(request: ExecRequest, view: Mapping[str, object]) -> dict[str, object]:
-    """The message; `view` is the channel, the UID, and what is wanted of the output."""
+    """The message; `view` is the channel, the UID, and what is wanted of the output.
+
+    Credentials stand in it as they are: whoever has it sends it, and does nothing else with it.
+    """
     return {
         "type": "start",
         **view,
@@ -24,6 +28,7 @@ def start(request: ExecRequest, view: Mapping[str, object]) -> dict[str, object]
         "outputBytes": request.output_bytes,
         "pids": request.pids,
         **_confine(request.confinement),
+        **_credentials(request.credentials),
     }
 
 
@@ -46,3 +51,17 @@ def _confine(confinement: Confinement) -> dict[str, object]:
     if confinement.trusted:
         asked["program"] = "Trusted"
     return {"confine": asked} if asked else {}
+
+
+def _credentials(carried: Carried | None) -> dict[str, object]:
+    """The field for them, left out when there are none; the one place where their values are revealed."""
+    if carried is None:
+        return {}
+    asked: dict[str, object] = {"env": {name: value.reveal() for name, value in carried.env.items()}}
+    if not carried.redacted:
+        asked["redaction"] = "Off"
+    if carried.workspace != "Shared":
+        asked["workspace"] = carried.workspace
+    if carried.exclusive:
+        asked["exclusive"] = True
+    return {"credentials": asked}

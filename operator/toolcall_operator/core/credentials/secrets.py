@@ -19,7 +19,10 @@ PASSTHROUGH = "-passthrough-creds"
 
 @dataclass(frozen=True, slots=True)
 class SecretObject:
-    """A Secret, as much of it as matters here; its data stays out of every repr."""
+    """A Secret, as much of it as matters here; its data stays out of every repr.
+
+    `immutable`: nobody can write to it, so that a token that was renewed would be lost.
+    """
 
     namespace: str
     name: str
@@ -29,3 +32,4 @@ class SecretObject:
     labels: Mapping[str, str] = field(default_factory=dict)
     owners: tuple[OwnerReference, ...] = ()
     data: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    immutable: bool = False

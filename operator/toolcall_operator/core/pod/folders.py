@@ -9,6 +9,7 @@ from toolcall_operator.api.sandbox import Mount
 from toolcall_operator.api.spiceboxclass import SpiceboxClassSpec
 
 WORKSPACE, WORK, TMP = "/workspace", "/work", "/tmp"  # noqa: S108 (in the sandbox, which is nobody else's)
+PRIVATE = f"{WORK}/private"
 CACHE = "/var/ap-cache"
 """A cache of the tools' own that the class gives a size; the public operator of this API has it there, too."""
 

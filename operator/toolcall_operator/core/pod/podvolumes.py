@@ -128,6 +128,8 @@ def _own(spec: SpiceboxClassSpec, spool_bytes: int) -> Iterator[Volume]:
     yield Volume("workspace", folders.WORKSPACE, size=resources.ephemeral_storage, besides=False)
     yield Volume("work", folders.WORK, size=resources.work_size)
     yield Volume("tmp", folders.TMP, size=resources.tmp_size)
+    # What calls that carry credentials have in the place of /tmp, each a folder that no other reaches.
+    yield Volume("private", folders.PRIVATE, size=resources.tmp_size)
 
 
 def _of_class(spec: SpiceboxClassSpec) -> Iterator[Volume]:

@@ -29,6 +29,9 @@ PATIENCE = timedelta(seconds=30)
 NO_VERSIONS: Versions = {}
 """Nobody was asked."""
 
+CREDENTIAL = "[credential]"
+"""What rules see in the place of a credential: that a variable carries one, and not which."""
+
 _WORKSPACE = "/workspace"
 _UNKNOWN = Version(None)
 _NOTHING = StatusConfinement(network="None", writable=())
@@ -93,10 +96,11 @@ class _Asked:
         program, *argv = target.argv(self.call)
         probe = probing.of(toolspec, program)
         version = self.versions.get(probe, _UNKNOWN) if probe else _UNKNOWN
+        credentials = dict.fromkeys(_carrying(self.call), CREDENTIAL)
         return Invocation(
             program=program,
             argv=tuple(argv),
-            env={**target.class_env, **execenv.assemble(env, session_env, defaults, target.class_env)},
+            env={**target.class_env, **execenv.assemble(env, session_env, defaults, target.class_env), **credentials},
             given=frozenset({*_chosen(env, defaults), *session_env}),
             cwd=_WORKSPACE,
             config=target.config,
@@ -105,6 +109,7 @@ class _Asked:
             binary_version=version.text,
             version_trouble=version.why,
             class_env=frozenset(target.session_class.spec.allowed_env_names),
+            credential_env=frozenset(credentials),
             now=self.now,
         )
 
@@ -120,6 +125,11 @@ def _chosen(env: Mapping[str, str], defaults: Mapping[str, str]) -> Iterator[str
     Of a session all names count: its values win over the defaults.
     """
     return (name for name, value in env.items() if defaults.get(name) != value)
+
+
+def _carrying(call: ToolCall) -> Iterator[str]:
+    """The variables of a process that carry its credentials."""
+    return (name for each in call.spec.credentials if (name := each.inject.env_var))
 
 
 def unasked(found: Decision) -> Probe | None:

@@ -19,6 +19,11 @@ class LookUpClass:
 
 
 @dataclass(frozen=True, slots=True)
+class LookUpAgent:
+    """Ask the API server itself for the session's AgentIdentity, before its absence is believed."""
+
+
+@dataclass(frozen=True, slots=True)
 class ReadNamespace:
     """Read the labels of the session's namespace."""
 
@@ -120,6 +125,7 @@ class Rest:
 Action = (
     Hold
     | LookUpClass
+    | LookUpAgent
     | ReadNamespace
     | Show
     | Record

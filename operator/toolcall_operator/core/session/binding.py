@@ -12,13 +12,13 @@ from toolcall_operator.core.classes import ClassReason
 from toolcall_operator.core.policy.loading import coverage
 from toolcall_operator.core.policy.loading.coverage import NotInClass
 from toolcall_operator.core.session import status as sessionstatus
-from toolcall_operator.core.session.actions import Action, Hold, LookUpClass, ReadNamespace, Rest, Show
+from toolcall_operator.core.session.actions import Action, Hold, LookUpAgent, LookUpClass, ReadNamespace, Rest, Show
 from toolcall_operator.core.session.known import Absent
 from toolcall_operator.core.session.status import SessionCondition, SessionReason
 from toolcall_operator.core.session.view import SessionView
 
 CLASS_PATIENCE = timedelta(seconds=10)
-"""`kubectl apply -R` may create a session before its class."""
+"""`kubectl apply -R` may create a session before its class, and its agent."""
 
 NAMESPACE_MEMORY = timedelta(minutes=1)
 """How long the labels of a namespace that may not use the class are believed."""
@@ -59,6 +59,25 @@ def class_is_there(view: SessionView, now: datetime) -> Iterator[Action]:
         yield Rest(since + CLASS_PATIENCE) if now < since + CLASS_PATIENCE else LookUpClass()
     else:
         yield Show(sessionstatus.awaiting_class(view.session, f"there is no {name} yet", now))
+
+
+def agent_is_there(view: SessionView, now: datetime) -> Iterator[Action]:
+    """The AgentIdentity it names is there, be it valid or not; one that is not may still come, as a class may.
+
+    What a session waited for before counts: it does not wait for one after the other.
+    """
+    if view.is_bound or view.has_agent or not view.session.spec.agent:
+        return
+    name = f"AgentIdentity {view.session.spec.agent} in namespace {view.session.metadata.namespace}"
+    since = _waiting_since(view, SessionReason.WAITING_FOR_AGENT)
+    if view.known.has_agent is False:
+        yield from _refused(view, SessionReason.AGENT_MISSING, f"there is no {name}", now)
+    elif conditions.is_true(view.status.conditions, SessionCondition.FAILED):
+        yield LookUpAgent()
+    elif since:
+        yield Rest(since + CLASS_PATIENCE) if now < since + CLASS_PATIENCE else LookUpAgent()
+    else:
+        yield Show(sessionstatus.awaiting_agent(view.session, f"there is no {name} yet", now))
 
 
 def class_is_valid(view: SessionView, now: datetime) -> Iterator[Action]:
@@ -133,7 +152,7 @@ def _may_still_come(view: SessionView, now: datetime) -> bool:
     return not refused and (since is None or now < since + CLASS_PATIENCE)
 
 
-def _waiting_since(view: SessionView) -> datetime | None:
+def _waiting_since(view: SessionView, reason: SessionReason = SessionReason.WAITING_FOR_CLASS) -> datetime | None:
     ready = conditions.find(view.status.conditions, SessionCondition.READY)
-    waits = ready is not None and ready.reason == SessionReason.WAITING_FOR_CLASS
+    waits = ready is not None and ready.reason == reason
     return ready.last_transition_time if ready and waits else None

@@ -70,6 +70,7 @@ STEPS: tuple[Callable[[SessionView, datetime], Iterator[Action]], ...] = (
     binding.is_held,  # before anything is made that would have to be cleared away
     binding.is_carried_out,
     binding.class_is_there,
+    binding.agent_is_there,
     binding.class_is_valid,
     binding.toolspecs_are_of_its_class,
     binding.namespace_is_allowed,

@@ -58,14 +58,16 @@ class Known:
     """What this process remembers of a session. All of it may be lost: the next process finds its way without.
 
     `since`: when this process began to lead. `status`: as it was last written here, which the caches may not show yet.
-    `counted`: the calls that other processes started. `streak`: how many short-lived sandboxes came one after another.
-    `made_at`: when a pod was last made. `protected`: which pods were told to be busy, and which not to be.
+    `has_agent`: whether the API server has the session's AgentIdentity, once it was asked. `counted`: the calls that
+    other processes started. `streak`: how many short-lived sandboxes came one after another. `made_at`: when a pod was
+    last made. `protected`: which pods were told to be busy, and which not to be.
     """
 
     since: datetime
     status: SpiceboxSessionStatus | None = None
     counted: int = 0
     looked_up: SpiceboxClass | Absent | None = None
+    has_agent: bool | None = None
     labels: Labels | None = None
     greeted: Mapping[str, Greeted] = field(default_factory=dict)
     reclaimed: frozenset[str] = frozenset()

@@ -36,6 +36,7 @@ class SessionReason(StrEnum):
 
     CREATING = "Creating"
     WAITING_FOR_CLASS = "WaitingForClass"
+    WAITING_FOR_AGENT = "WaitingForAgent"
     POD_PENDING = "PodPending"
     POD_STUCK = "PodStuck"
     REPLACING = "Replacing"
@@ -47,6 +48,7 @@ class SessionReason(StrEnum):
     CLASS_MISSING = "ClassMissing"
     CLASS_INVALID = "ClassInvalid"
     CLASS_NOT_ALLOWED = "ClassNotAllowed"
+    AGENT_MISSING = "AgentMissing"
     TOOLSPEC_NOT_IN_CLASS = "ToolspecNotInClass"
     NOT_SUPPORTED = "NotSupported"
     MALFORMED_OBJECT = "MalformedObject"
@@ -69,6 +71,11 @@ def awaiting_class(session: SpiceboxSession, message: str, now: datetime) -> Spi
     return _unfinished(session, SessionReason.WAITING_FOR_CLASS, message, now)
 
 
+def awaiting_agent(session: SpiceboxSession, message: str, now: datetime) -> SpiceboxSessionStatus:
+    """The AgentIdentity is not there, and may still come."""
+    return _unfinished(session, SessionReason.WAITING_FOR_AGENT, message, now)
+
+
 def refused(session: SpiceboxSession, reason: StrEnum, message: str, now: datetime) -> SpiceboxSessionStatus:
     """There can be no sandbox, as the session and its class are."""
     look = _look(session, now)
@@ -83,12 +90,16 @@ def refused(session: SpiceboxSession, reason: StrEnum, message: str, now: dateti
 def bound(
     session: SpiceboxSession, spec: SpiceboxClassSpec, toolspecs: tuple[str, ...], now: datetime
 ) -> SpiceboxSessionStatus:
-    """The class is as `spec` says for as long as the session lives, whatever becomes of it; and so are the toolspecs.
+    """The class is as `spec` says for as long as the session lives, whatever becomes of it; so are toolspecs and agent.
 
     Where there are none because neither the class nor the session names any, the list is left out.
     """
     narrowed = session.spec.toolspecs is not None
-    frozen: dict[str, Any] = {"resolved_class": spec, "resolved_tool_config": session.spec.tool_config}
+    frozen: dict[str, Any] = {
+        "resolved_class": spec,
+        "resolved_tool_config": session.spec.tool_config,
+        "resolved_agent": session.spec.agent,
+    }
     if toolspecs or narrowed:
         frozen["effective_toolspecs"] = toolspecs
     return _unfinished(session, SessionReason.CREATING, _MAKING, now, **frozen)

@@ -22,13 +22,15 @@ _NO_ACTIVITY = Activity()
 class SessionView:
     """A session with the newest status there is of it, its class, its pods, and what is remembered of it.
 
-    `library`: what there is of the toolspecs that its class may name. `unread`: why the session cannot be read; the one
+    `has_agent`: whether the AgentIdentity it names is there. `library`: what there is of the toolspecs that its class
+    may name. `unread`: why the session cannot be read; the one
     in its place asks for nothing.
     """
 
     session: SpiceboxSession
     known: Known
     session_class: SpiceboxClass | None = None
+    has_agent: bool = False
     pods: tuple[PodView, ...] = ()
     activity: Activity = _NO_ACTIVITY
     errand: Errand | None = None

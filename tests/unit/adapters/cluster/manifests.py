@@ -47,6 +47,14 @@ def toolspec(name: str = "echoes", /, version: int = 1, **fields: Any) -> dict[s
     return made if status is None else {**made, "status": status}
 
 
+def agent(name: str = "bot", version: int = 1, **fields: Any) -> dict[str, Any]:  # noqa: ANN401 (fields of metadata)
+    """An AgentIdentity with one credential, `forge`; `status` and `spec` are its own, likewise."""
+    status, spec = fields.pop("status", None), fields.pop("spec", {})
+    full = {"credentials": [api.static_credential()], **spec}
+    made = _object("AgentIdentity", name, full, version, fields)
+    return made if status is None else {**made, "status": status}
+
+
 def _cluster_wide(kind: str, name: str, spec: dict[str, Any], version: int) -> dict[str, Any]:
     made = _object(kind, name, spec, version, {})
     del made["metadata"]["namespace"]

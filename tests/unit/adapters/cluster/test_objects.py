@@ -15,6 +15,7 @@ from toolcall_operator.adapters.cluster.events import Events
 from toolcall_operator.adapters.cluster.memory.caches import Caches
 from toolcall_operator.adapters.cluster.objects import KubernetesObjects
 from toolcall_operator.adapters.cluster.resources import (
+    AGENT_IDENTITIES,
     CLASSES,
     CONFIG_MAPS,
     NAMESPACES,
@@ -25,6 +26,7 @@ from toolcall_operator.adapters.cluster.resources import (
     TOOLKITS,
     TOOLSPECS,
 )
+from toolcall_operator.api.agentidentity import AgentIdentityStatus
 from toolcall_operator.api.spiceboxclass import SpiceboxClassStatus
 from toolcall_operator.api.spiceboxsession import FINALIZER, SpiceboxSession, SpiceboxSessionStatus
 from toolcall_operator.api.spiceboxtoolkit import SpiceboxToolkitStatus
@@ -37,6 +39,7 @@ from toolcall_operator.errors import Gone, Rejected, Superseded, Unavailable
 from toolcall_operator.sessions.ports import SessionCluster
 
 KEY = (NAMESPACE, "work")
+BOT = (NAMESPACE, "bot")
 SESSION, POD = SESSIONS.named("work", NAMESPACE), PODS.named("work-pod", NAMESPACE)
 POLICY = NETWORK_POLICIES.named("work-sandbox", NAMESPACE)
 READY = SpiceboxSessionStatus(pod_name="work-pod", restarts=0)
@@ -48,7 +51,7 @@ MALFORMED = SpiceboxSessionStatus(
 
 
 class Place:
-    """A fake API server with a session, its class, its pod, a toolkit and a toolspec, which the caches know."""
+    """A fake API server with one object of each kind, which the caches know."""
 
     def __init__(self) -> None:
         self.client = FakeClient(
@@ -56,6 +59,7 @@ class Place:
             (CLASSES, manifests.session_class()),
             (TOOLKITS, manifests.toolkit()),
             (TOOLSPECS, manifests.toolspec()),
+            (AGENT_IDENTITIES, manifests.agent()),
             (PODS, manifests.pod()),
         )
         self.caches = Caches(FakeWakes())
@@ -94,9 +98,11 @@ def test_what_the_watches_told_is_read_without_asking() -> None:
     assert place.objects.toolkit("echo-kit") is place.caches.policies.toolkits.values["echo-kit"]
     assert place.objects.toolspec("echoes") is place.caches.policies.toolspecs.values["echoes"]
     assert isinstance(place.objects.library.toolspec("echoes"), Toolspec)
+    assert place.objects.agent(BOT) is place.caches.agents[BOT]
     assert place.objects.session((NAMESPACE, "another")) is None
     assert place.objects.session_class("another") is None
     assert place.objects.toolspec("another") is None
+    assert place.objects.agent(("other", "bot")) is None
     assert place.client.asked == []
 
 
@@ -125,6 +131,7 @@ def test_what_cannot_be_read_is_told_with_why() -> None:
     place.caches.put(manifests.session_class(version=200, image=1))
     place.caches.put(manifests.toolkit(version=200, env=None))
     place.caches.put(manifests.toolspec(version=200, constraints="none"))
+    place.caches.put(manifests.agent(version=200, spec={"credentials": "none"}))
 
     of_session, of_class = place.objects.unread_session(KEY), place.objects.unread_class("plain")
     of_toolkit, of_toolspec = place.objects.unread_toolkit("echo-kit"), place.objects.unread_toolspec("echoes")
@@ -137,6 +144,9 @@ def test_what_cannot_be_read_is_told_with_why() -> None:
     assert of_toolspec is not None
     assert "spec.env" in of_toolkit.why
     assert "spec.constraints" in of_toolspec.why
+    of_agent = place.objects.unread_agent(BOT)
+    assert of_agent is not None
+    assert "spec.credentials" in of_agent.why
     assert (place.objects.session(KEY), place.objects.session_class("plain")) == (None, None)
     assert place.objects.unread_session((NAMESPACE, "another")) is None
 
@@ -238,6 +248,30 @@ async def test_the_conditions_of_a_class_that_cannot_be_read_are_written_alike()
     await place.objects.report_unread(stands_in, SpiceboxClassStatus(observed_generation=3))
 
     assert place.client.objects[CLASSES.named("plain")]["status"] == {"observedGeneration": 3}
+
+
+async def test_an_agent_identity_stands_in_its_namespace() -> None:
+    place, status = Place(), AgentIdentityStatus(observed_generation=3)
+    address = AGENT_IDENTITIES.named("bot", NAMESPACE)
+    await place.objects.report_judged(place.caches.agents[BOT], status)
+    judged = place.client.objects[address]["status"]
+    place.caches.put(place.client.put(AGENT_IDENTITIES, manifests.agent(spec={"credentials": "none"})))
+
+    await place.objects.report_unread(unread.agent(place.caches.unread_agents[BOT]), status)
+
+    assert judged == place.client.objects[address]["status"] == {"observedGeneration": 3}
+
+
+async def test_whether_there_is_an_agent_identity_is_asked_for_and_known_then() -> None:
+    place = Place()
+    place.client.put(AGENT_IDENTITIES, manifests.agent("fresh"))
+    place.client.put(AGENT_IDENTITIES, manifests.agent("bad", spec={"credentials": "none"}))
+
+    found = [await place.objects.has_agent((NAMESPACE, name)) for name in ("fresh", "bad", "none")]
+
+    assert found == [True, True, False]
+    assert (NAMESPACE, "fresh") in place.caches.agents
+    assert (NAMESPACE, "bad") in place.caches.unread_agents
 
 
 async def test_so_are_those_of_toolkits_and_toolspecs() -> None:

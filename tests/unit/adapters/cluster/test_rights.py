@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from tests.fakes.apiserver import FakeClient
-from toolcall_operator.adapters.cluster import rights
+from toolcall_operator.adapters.cluster import admission, rights
 from toolcall_operator.adapters.cluster.resources import Address
 from toolcall_operator.errors import Unavailable
 
@@ -64,21 +64,80 @@ async def test_an_operator_of_the_whole_cluster_is_asked_about_no_namespace() ->
     assert {asked.get("namespace") for asked in judge.asked_about if asked["resource"] == "leases"} == {"home"}
 
 
-def test_the_manifest_gives_what_is_needed_and_no_more() -> None:
-    needed = {
-        (right.address.resource.group, right.address.what, right.verb) for right in rights.needed(["team-a"], "home")
+async def test_secrets_of_any_name_are_asked_about_where_calls_run_and_one_at_home() -> None:
+    judge = Judge()
+
+    await rights.require(judge, ["team-a"], "home")
+
+    assert {
+        (asked["verb"], asked["namespace"], asked.get("name", ""))
+        for asked in judge.asked_about
+        if asked["resource"] == "secrets"
+    } == {
+        ("get", "team-a", ""),
+        ("patch", "team-a", ""),
+        ("get", "home", "toolcall-operator-key"),
+        ("create", "home", ""),
     }
 
-    assert given() - BEST_EFFORT == needed
+
+async def test_an_operator_of_the_whole_cluster_may_be_given_secrets_in_single_namespaces() -> None:
+    judge = Judge()
+
+    await rights.require(judge, [], "home")
+
+    assert {asked.get("namespace") for asked in judge.asked_about if asked["resource"] == "secrets"} == {"home"}
 
 
-def given() -> set[tuple[str, str, str]]:
-    """Every group, resource and verb of the manifest's roles."""
+@pytest.mark.parametrize("namespaces", ([], ["team-a"]))
+def test_nobody_needs_to_list_or_watch_secrets(namespaces: list[str]) -> None:
+    verbs = {right.verb for right in rights.needed(namespaces, "home") if right.address.resource.plural == "secrets"}
+
+    assert verbs <= {"get", "patch", "create"}
+
+
+@pytest.mark.parametrize(
+    ("admission_decides", "asked_about"), ((True, sorted(admission.NAMES)), (False, [])), ids=["admission", "labels"]
+)
+async def test_policies_are_asked_about_by_name_where_they_decide(
+    admission_decides: bool,  # noqa: FBT001 (a row of the table)
+    asked_about: list[str],
+) -> None:
+    judge = Judge()
+
+    await rights.require(judge, ["team-a"], "home", admission_decides=admission_decides)
+
+    for resource in ("validatingadmissionpolicies", "validatingadmissionpolicybindings"):
+        names = [asked["name"] for asked in judge.asked_about if asked["resource"] == resource]
+        assert sorted(names) == asked_about
+
+
+def test_the_manifest_gives_what_is_needed_and_no_more() -> None:
+    needed = {
+        (right.address.resource.group, right.address.what, right.verb)
+        for right in rights.needed(["team-a"], "home", admission_decides=True)
+    }
+
+    assert {each[:3] for each in given()} - BEST_EFFORT == needed
+
+
+def test_the_manifest_limits_to_names_what_can_be() -> None:
+    needed = {
+        (right.address.resource.group, right.address.what, right.verb, right.address.name)
+        for right in rights.needed(["team-a"], "home", admission_decides=True)
+    }
+
+    assert {each for each in given() if each[:3] not in BEST_EFFORT} == needed
+
+
+def given() -> set[tuple[str, str, str, str]]:
+    """Every group, resource, verb and name of the manifest's roles."""
     rules = [rule for each in yaml.safe_load_all(RBAC.read_text()) for rule in each.get("rules", ())]
     return {
-        (group, resource, verb)
+        (group, resource, verb, name)
         for rule in rules
         for group in rule["apiGroups"]
         for resource in rule["resources"]
         for verb in rule["verbs"]
+        for name in rule.get("resourceNames", ("",))
     }

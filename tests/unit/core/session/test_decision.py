@@ -22,6 +22,7 @@ from toolcall_operator.core.session.actions import (
     Greet,
     Hold,
     Leave,
+    LookUpAgent,
     LookUpClass,
     MakePod,
     MakePolicy,
@@ -46,6 +47,23 @@ OLD_AGE = AGO + timedelta(hours=4)
 IDLE = AGO + timedelta(minutes=30)
 CLASSLESS = fresh(session_class=None)
 SOME = examples.CLASS.model_copy(update={"spec": examples.CLASS.spec.model_copy(update={"tools": ()})})
+
+
+AGENTLESS = fresh(session=session(agent="bot"))
+
+
+def awaiting_agent(since: datetime) -> SessionView:
+    """A session that waits for its AgentIdentity."""
+    shown = decision.decide(AGENTLESS, since)
+    assert isinstance(shown, Show)
+    return fresh(session=session(shown.status, agent="bot"))
+
+
+def without_agent() -> SessionView:
+    """A session that was told that its AgentIdentity is not there."""
+    shown = decision.decide(known(AGENTLESS, has_agent=False), AGO)
+    assert isinstance(shown, Show)
+    return fresh(session=session(shown.status, agent="bot"))
 
 
 COVERLESS = examples.CLASS.model_copy(
@@ -138,6 +156,18 @@ TABLE: tuple[tuple[str, SessionView, Action], ...] = (
         "a session whose class is not there waits for it",
         awaiting(NOW - timedelta(seconds=4)),
         Rest(NOW + timedelta(seconds=6)),
+    ),
+    (
+        "a session whose agent is not there waits for it",
+        awaiting_agent(NOW - timedelta(seconds=4)),
+        Rest(NOW + timedelta(seconds=6)),
+    ),
+    ("one whose agent never came is asked about once", awaiting_agent(NOW - timedelta(seconds=10)), LookUpAgent()),
+    ("so is one that was told so by another process", without_agent(), LookUpAgent()),
+    (
+        "a session that has its class for good does not ask for its agent any more",
+        bound(session=session(bound().status, agent="bot")),
+        MakePolicy("work-pod"),
     ),
     (
         "a session whose class lacks toolspecs waits for them",
@@ -259,8 +289,15 @@ SHOWN: tuple[tuple[str, SessionView, str], ...] = (
     ("nobody judges the calls of the class yet", UNCOVERED, "Progressing=True/WaitingForClass"),
     ("nobody came to judge them", uncovered_since(NOW - timedelta(seconds=10)), "Failed=True/ClassInvalid"),
     ("the session names toolspecs of others", fresh(session=NARROWED_BEYOND), "Ready=False/ToolspecNotInClass"),
+    ("its agent is not there", AGENTLESS, "Progressing=True/WaitingForAgent"),
+    ("its agent has not come", known(AGENTLESS, has_agent=False), "Failed=True/AgentMissing"),
+    ("its agent has come late", replace(without_agent(), has_agent=True), "Progressing=True/Creating"),
     ("the session asks too much", fresh(session=session(scopes=["files"])), "Failed=True/NotSupported"),
-    ("so does one that has its class", bound(session=session(bound().status, agent="bot")), "Failed=True/NotSupported"),
+    (
+        "so does one that has its class",
+        bound(session=session(bound().status, scopes=["a"])),
+        "Failed=True/NotSupported",
+    ),
     ("the namespace is not allowed", known(NARROWED, labels=Labels({}, NOW)), "Failed=True/ClassNotAllowed"),
     ("the namespace is allowed", known(NARROWED, labels=Labels({"team": "a"}, NOW)), "Progressing=True/Creating"),
     ("everything is right", fresh(), "Progressing=True/Creating"),
@@ -290,6 +327,23 @@ SHOWN: tuple[tuple[str, SessionView, str], ...] = (
     ),
     ("it is being deleted", examples.deleted(ready()), "Terminated=True/Deleted"),
 )
+
+
+def test_one_that_waited_for_its_class_does_not_wait_as_long_again_for_its_agent() -> None:
+    waited = awaiting(NOW - timedelta(seconds=10)).session.status
+    shown = decision.decide(fresh(session=session(waited, agent="bot")), NOW)
+    assert isinstance(shown, Show)
+
+    found = decision.decide(fresh(session=session(shown.status, agent="bot")), NOW)
+
+    assert found == LookUpAgent()
+
+
+def test_a_session_that_is_bound_names_its_agent_for_good() -> None:
+    shown = decision.decide(replace(AGENTLESS, has_agent=True), NOW)
+
+    assert isinstance(shown, Show)
+    assert shown.status.resolved_agent == "bot"
 
 
 @pytest.mark.parametrize(("view", "told"), [row[1:] for row in SHOWN], ids=[row[0] for row in SHOWN])

@@ -1,4 +1,4 @@
-"""What the cluster was last seen to hold: calls that have not ended, sessions, classes, policies and pods."""
+"""What the cluster was last seen to hold: calls that have not ended, sessions and what they are made of, pods."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from toolcall_operator.adapters.cluster.memory.policies import Changed, Policies
 from toolcall_operator.adapters.cluster.memory.shelf import HasIdentity, Identity, Manifest, Shelf, reader
 from toolcall_operator.adapters.cluster.memory.unfinished import Calls
 from toolcall_operator.adapters.cluster.memory.wakes import Asleep, Wakes
+from toolcall_operator.api.agentidentity import AgentIdentity
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.spiceboxtoolspec import SpiceboxToolspec
 from toolcall_operator.api.toolcall import ToolCall
+from toolcall_operator.core import identities
 from toolcall_operator.core.pod.pods import PodView
 from toolcall_operator.core.unread import Unread
 
@@ -52,12 +54,14 @@ class Caches:
         self.policies = Policies()
         self._sessions: Shelf[Key, SpiceboxSession] = Shelf(lambda identity: identity.key, reader(SpiceboxSession))
         self._classes: Shelf[str, SpiceboxClass] = Shelf(lambda identity: identity.name, reader(SpiceboxClass))
+        self._agents: Shelf[Key, AgentIdentity] = Shelf(lambda identity: identity.key, reader(AgentIdentity))
         self._pods: Shelf[Key, PodView] = Shelf(lambda identity: identity.key, PodView.parse)
         self._kept: Mapping[str, Kept] = {
             "ToolCall": self.unfinished,
             "SpiceboxSession": self._sessions,
             "SpiceboxClass": self._classes,
             **self.policies.shelves,
+            "AgentIdentity": self._agents,
             "Pod": self._pods,
         }
         self._pods_of: dict[str, dict[Key, PodView]] = {}
@@ -79,6 +83,11 @@ class Caches:
         return self._classes.values
 
     @property
+    def agents(self) -> Mapping[Key, AgentIdentity]:
+        """The AgentIdentities that can be read."""
+        return self._agents.values
+
+    @property
     def pods(self) -> Mapping[Key, PodView]:
         """The pods of sandboxes."""
         return self._pods.values
@@ -97,10 +106,26 @@ class Caches:
         """The classes that are there and cannot be read, by name."""
         return self._classes.unread
 
+    @property
+    def unread_agents(self) -> Mapping[Key, Unread]:
+        """The AgentIdentities that are there and cannot be read."""
+        return self._agents.unread
+
     def held_session(self, key: Key) -> Identity | None:
         """Which session is under a key, whether it can be read or not."""
         held = self._sessions.get(key)
         return held.identity if held else None
+
+    def held_agent(self, key: Key) -> Identity | None:
+        """Which AgentIdentity is under a key, whether it can be read or not."""
+        held = self._agents.get(key)
+        return held.identity if held else None
+
+    def agent_of(self, session: Key) -> Key | None:
+        """The key of the AgentIdentity of a session, if that names one and can be read."""
+        found = self.sessions.get(session)
+        name = identities.named_by(found) if found else ""
+        return (session[0], name) if name else None
 
     def identities(self, kind: str) -> tuple[Identity, ...]:
         """Everything that is kept of a kind."""
@@ -127,6 +152,9 @@ class Caches:
                     self.wakes.session_class(held_class.identity.name)
             case "SpiceboxToolkit" | "SpiceboxToolspec":
                 self._tell_of(self.policies.put(manifest))
+            case "AgentIdentity":
+                if held_agent := self._agents.put(manifest):
+                    self._touch_agent(held_agent.identity.key)
             case "Pod":
                 self._put_pod(manifest)
 
@@ -134,8 +162,7 @@ class Caches:
         """Forget an object that is no more, and wake whom it concerns."""
         match kind:
             case "ToolCall":
-                if self.unfinished.drop(identity.uid):
-                    self.wakes.call_gone(identity.uid)
+                self._drop_call(identity)
             case "SpiceboxSession":
                 if held := self._sessions.drop(identity):
                     self._touch(held.identity.key)
@@ -144,6 +171,9 @@ class Caches:
                     self.wakes.session_class(held_class.identity.name)
             case "SpiceboxToolkit" | "SpiceboxToolspec":
                 self._tell_of(self.policies.drop(kind, identity))
+            case "AgentIdentity":
+                if held_agent := self._agents.drop(identity):
+                    self._touch_agent(held_agent.identity.key)
             case "Pod":
                 self._drop_pod(identity)
 
@@ -160,26 +190,25 @@ class Caches:
 
     def replay(self) -> None:
         """Tell `wakes` of everything that is there: it has just come."""
-        for uid, call in list(self.calls.items()):
-            if not self.unfinished.is_settling(uid):  # it has ended; the watch has yet to say so
-                self.wakes.call(call)
-        for uid, unread in list(self.unfinished.unread.items()):
-            if not self.unfinished.is_settling(uid):
-                self.wakes.call_unread(unread)
+        self._replay_calls()
         for toolkit in self.policies.toolkits:
             self.wakes.toolkit(toolkit.identity.name)
         for toolspec in self.policies.toolspecs:
             self.wakes.toolspec(toolspec.identity.name)
         for held_class in self._classes:
             self.wakes.session_class(held_class.identity.name)
+        for held_agent in self._agents:
+            self.wakes.agent(held_agent.identity.key)
         for held in self._sessions:
             self.wakes.session(held.identity.key)
         for pod in list(self.pods.values()):
             self.wakes.pod(pod, gone=False)
 
     def session_revision(self, key: Key) -> Revision:
-        """What is another one whenever the session under `key` is, or its absence, or a toolspec that judges for it."""
-        return (self._sessions.revision(key), *map(self.policies.revision, self._toolspecs_of(key)))
+        """What is another one whenever the session under `key` is, its absence, its agent, or what judges for it."""
+        agent = self.agent_of(key)
+        of_agent = self._agents.revision(agent) if agent else 0
+        return (self._sessions.revision(key), of_agent, *map(self.policies.revision, self._toolspecs_of(key)))
 
     async def session_changed(self, key: Key, since: Revision) -> None:
         """Return when `session_revision` is not `since` any more."""
@@ -194,12 +223,24 @@ class Caches:
                 if not waiting and self._waiting.get(key) is waiting:
                     del self._waiting[key]
 
+    def _replay_calls(self) -> None:
+        for uid, call in list(self.calls.items()):
+            if not self.unfinished.is_settling(uid):  # it has ended; the watch has yet to say so
+                self.wakes.call(call)
+        for uid, unread in list(self.unfinished.unread.items()):
+            if not self.unfinished.is_settling(uid):
+                self.wakes.call_unread(unread)
+
     def _put_call(self, manifest: Manifest) -> None:
         match self.unfinished.put(manifest):
             case ToolCall() as call:
                 self.wakes.call(call)
             case Unread() as unread:
                 self.wakes.call_unread(unread)
+
+    def _drop_call(self, identity: Identity) -> None:
+        if self.unfinished.drop(identity.uid):
+            self.wakes.call_gone(identity.uid)
 
     def _put_pod(self, manifest: Manifest) -> None:
         before = self._pods.get(Identity.of(manifest).key)
@@ -237,6 +278,12 @@ class Caches:
         """A session changed: wake those who wait for that, and its controller."""
         self._wake_waiting(key)
         self.wakes.session(key)
+
+    def _touch_agent(self, agent: Key) -> None:
+        """An AgentIdentity changed: wake those who wait for a session of it, and its controller."""
+        for key in [key for key in self._waiting if self.agent_of(key) == agent]:
+            self._wake_waiting(key)
+        self.wakes.agent(agent)
 
     def _tell_of(self, changed: Changed | None) -> None:
         """Toolkits and toolspecs changed: wake who waits for that, and their controllers."""

@@ -40,6 +40,10 @@ class Wakes(Protocol):
         """A toolspec is new, has changed or is no more, or its toolkit."""
         ...
 
+    def agent(self, key: tuple[str, str]) -> None:
+        """An AgentIdentity, by namespace and name, is new, has changed or is no more."""
+        ...
+
     def pod(self, pod: PodView, *, gone: bool) -> None:
         """A sandbox's pod is new, has changed, or is no more."""
         ...
@@ -67,6 +71,9 @@ class Asleep:
         """Nothing."""
 
     def toolspec(self, name: str) -> None:
+        """Nothing."""
+
+    def agent(self, key: tuple[str, str]) -> None:
         """Nothing."""
 
     def pod(self, pod: PodView, *, gone: bool) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from toolcall_operator.adapters.cluster.client import Selection
 from toolcall_operator.adapters.cluster.resources import (
+    AGENT_IDENTITIES,
     CLASSES,
     PODS,
     SESSIONS,
@@ -57,5 +58,6 @@ WATCHED = (
     Watched("SpiceboxClass", CLASSES, namespaced=False),
     Watched("SpiceboxToolkit", TOOLKITS, namespaced=False),
     Watched("SpiceboxToolspec", TOOLSPECS, namespaced=False),
+    Watched("AgentIdentity", AGENT_IDENTITIES),
     Watched("Pod", PODS, labels=SESSION_LABEL),
 )

@@ -23,10 +23,10 @@ class Invocation:
     """A process as it would be started.
 
     `program` is the first word of the tool's command and `argv` everything behind it that the process gets. `env` is
-    its environment as far as the operator knows it, `given` the names in it that the call or its session set, and
-    `class_env` those that the class lets them set. `config` are the session's values for rules, and `config_trouble`
-    why one of them can be seen by no rule. `binary_version` is the program's version if somebody found it out, and
-    `version_trouble` why nobody could who tried.
+    its environment as far as the operator knows it, `given` the names in it that the call or its session set,
+    `class_env` those that the class lets them set, and `credential_env` those that carry credentials. `config` are the
+    session's values for rules, and `config_trouble` why one of them can be seen by no rule. `binary_version` is the
+    program's version if somebody found it out, and `version_trouble` why nobody could who tried.
     """
 
     program: str
@@ -39,6 +39,7 @@ class Invocation:
     binary_version: str | None = None
     version_trouble: str = ""
     class_env: frozenset[str] = frozenset()
+    credential_env: frozenset[str] = frozenset()
     config_trouble: str = ""
     now: datetime | None = None
 

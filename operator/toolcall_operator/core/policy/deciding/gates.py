@@ -70,10 +70,11 @@ def _why_unknown(case: Case) -> str:
 
 
 def _env(case: Case) -> str | None:
-    for name in sorted(case.invocation.given.difference(case.toolspec.toolkit.env)):
+    invocation, of_toolkit = case.invocation, case.toolspec.toolkit.env
+    for name in sorted((invocation.given | invocation.credential_env).difference(of_toolkit)):
         if environment.forbidden(name):
             return f"variable {case.quoted(name)} steers programs, and the toolkit does not list it in env.allowed"
-        if name not in case.invocation.class_env:
+        if name in invocation.given and name not in invocation.class_env:
             where = "the toolkit's env.allowed nor in the class's allowedEnvNames"
             return f"variable {case.quoted(name)} is neither in {where}"
     return None

@@ -330,6 +330,8 @@ def test_who_comes_late_is_told_of_everything(caches: Caches) -> None:
     caches.put(manifests.toolspec("bad", constraints="none"))
     caches.put(manifests.toolkit("bad", env=None))
     caches.put(manifests.session("bad", spec={"idleTTL": "soon"}))
+    caches.put(manifests.agent())
+    caches.put(manifests.agent("bad", spec={"credentials": "none"}))
     late = caches.wakes = FakeWakes()
 
     caches.replay()
@@ -338,6 +340,7 @@ def test_who_comes_late_is_told_of_everything(caches: Caches) -> None:
         *("call one", "unread bad"),
         *("toolkit echo-kit", "toolkit bad", "toolspec echoes", "toolspec bad"),
         *("class plain", "class bad"),
+        *("agent agents/bot", "agent agents/bad"),
         *("session agents/work", "session agents/bad"),
         "pod work-pod",
     ]

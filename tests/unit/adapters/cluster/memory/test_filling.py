@@ -9,7 +9,15 @@ from tests.unit.adapters.cluster import manifests
 from tests.unit.adapters.cluster.manifests import NAMESPACE
 from toolcall_operator.adapters.cluster.memory import filling
 from toolcall_operator.adapters.cluster.memory.caches import Caches
-from toolcall_operator.adapters.cluster.resources import CLASSES, PODS, SESSIONS, TOOLCALLS, TOOLKITS, TOOLSPECS
+from toolcall_operator.adapters.cluster.resources import (
+    AGENT_IDENTITIES,
+    CLASSES,
+    PODS,
+    SESSIONS,
+    TOOLCALLS,
+    TOOLKITS,
+    TOOLSPECS,
+)
 from toolcall_operator.core.policy.loading.toolspecs import Toolspec
 from toolcall_operator.errors import Rejected, Unavailable
 
@@ -23,6 +31,7 @@ def client() -> FakeClient:
         (CLASSES, manifests.session_class()),
         (TOOLSPECS, manifests.toolspec()),
         (TOOLKITS, manifests.toolkit()),
+        (AGENT_IDENTITIES, manifests.agent()),
         (PODS, manifests.pod()),
     )
 
@@ -39,6 +48,7 @@ async def test_everything_that_is_watched_and_the_calls_that_have_not_ended_are_
     (session,) = caches.sessions.values()
     assert [pod.session_uid for pod in caches.pods_of(session.metadata.uid)] == [session.metadata.uid]
     assert len(caches.classes) == 1
+    assert list(caches.agents) == [(NAMESPACE, "bot")]
     assert isinstance(caches.policies.library.toolspec("echoes"), Toolspec)
     assert [call.metadata.name for call in caches.calls.values()] == ["one"]
 

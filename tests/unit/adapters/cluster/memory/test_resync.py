@@ -17,7 +17,15 @@ from toolcall_operator.adapters.cluster.memory.resync import Resync
 from toolcall_operator.adapters.cluster.memory.shelf import Identity
 from toolcall_operator.adapters.cluster.memory.wakes import Asleep
 from toolcall_operator.adapters.cluster.memory.watched import WATCHED
-from toolcall_operator.adapters.cluster.resources import CLASSES, PODS, SESSIONS, TOOLCALLS, TOOLKITS, TOOLSPECS
+from toolcall_operator.adapters.cluster.resources import (
+    AGENT_IDENTITIES,
+    CLASSES,
+    PODS,
+    SESSIONS,
+    TOOLCALLS,
+    TOOLKITS,
+    TOOLSPECS,
+)
 from toolcall_operator.api.toolcall import FINALIZER
 from toolcall_operator.errors import Rejected, Unavailable
 
@@ -26,7 +34,7 @@ FINISHED = {"finished": True}
 
 
 class Place:
-    """A fake API server with a call, a session, its class, what judges there, and its pod, which the caches know."""
+    """A fake API server with a call, a session, what it is made of and judged by, and its pod: the caches know them."""
 
     def __init__(self, *namespaces: str) -> None:
         self.client = FakeClient(
@@ -35,6 +43,7 @@ class Place:
             (CLASSES, manifests.session_class()),
             (TOOLKITS, manifests.toolkit()),
             (TOOLSPECS, manifests.toolspec()),
+            (AGENT_IDENTITIES, manifests.agent()),
             (PODS, manifests.pod()),
         )
         self.wakes = FakeWakes()
@@ -189,10 +198,10 @@ async def test_a_resync_of_what_is_known_asks_for_a_list_of_each_kind_and_tells_
 
     await place.resync.once()
 
-    assert [verb for verb, _ in place.client.asked] == ["list"] * 6
+    assert [verb for verb, _ in place.client.asked] == ["list"] * 7
     assert place.wakes.woken == [
         *("call one", "toolkit echo-kit", "toolspec echoes", "class plain"),
-        *("session agents/work", "pod work-pod"),
+        *("agent agents/bot", "session agents/work", "pod work-pod"),
     ]
     assert place.resync.missed == 0
 
@@ -205,8 +214,8 @@ async def test_deletions_that_the_watch_missed_are_found() -> None:
 
     assert "gone uid-one" in place.wakes.woken
     assert "pod work-pod gone" in place.wakes.woken
-    assert [place.caches.identities(watched.kind) for watched in WATCHED] == [()] * 6
-    assert place.resync.missed == 6
+    assert [place.caches.identities(watched.kind) for watched in WATCHED] == [()] * 7
+    assert place.resync.missed == 7
 
 
 async def test_a_process_that_does_not_lead_forgets_what_is_gone_all_the_same() -> None:
@@ -216,7 +225,7 @@ async def test_a_process_that_does_not_lead_forgets_what_is_gone_all_the_same() 
 
     await place.resync.once()
 
-    assert [place.caches.identities(watched.kind) for watched in WATCHED] == [()] * 6
+    assert [place.caches.identities(watched.kind) for watched in WATCHED] == [()] * 7
     assert place.wakes.woken == []
 
 
@@ -231,7 +240,8 @@ async def test_an_end_that_the_watch_missed_is_found() -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", ("ToolCall", "SpiceboxSession", "SpiceboxClass", "SpiceboxToolkit", "SpiceboxToolspec", "Pod")
+    "kind",
+    ("ToolCall", "SpiceboxSession", "SpiceboxClass", "SpiceboxToolkit", "SpiceboxToolspec", "AgentIdentity", "Pod"),
 )
 async def test_objects_that_the_watch_missed_are_fetched(kind: str) -> None:
     place = Place()
@@ -241,6 +251,7 @@ async def test_objects_that_the_watch_missed_are_fetched(kind: str) -> None:
         "SpiceboxClass": (CLASSES, manifests.session_class("new")),
         "SpiceboxToolkit": (TOOLKITS, manifests.toolkit("new")),
         "SpiceboxToolspec": (TOOLSPECS, manifests.toolspec("new")),
+        "AgentIdentity": (AGENT_IDENTITIES, manifests.agent("new")),
         "Pod": (PODS, manifests.pod("new")),
     }[kind]
     place.client.put(resource, manifest)

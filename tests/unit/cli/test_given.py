@@ -1,0 +1,31 @@
+"""Secrets from the environment are named by their variables, never written as words of the command line."""
+
+from __future__ import annotations
+
+import pytest
+
+from toolcall_operator.cli.given import given
+from toolcall_operator.cli.refusal import Refusal
+
+VALUE = "ghp_ThisIsNoToken1234567890"
+
+
+def test_a_word_names_secret_key_and_variable() -> None:
+    found = given(["github/token=GH", "my.other-one/a_b.c=GH"], {"GH": VALUE})
+
+    assert found == {("github", "token"): VALUE, ("my.other-one", "a_b.c"): VALUE}
+
+
+@pytest.mark.parametrize("word", ("github", "github/token", f"github/token={VALUE}-", "=GH", "GITHUB/token=GH", "a/b="))
+def test_a_word_of_another_form_is_refused_and_not_shown(word: str) -> None:
+    with pytest.raises(Refusal) as refused:
+        given(["github/token=GH", word], {"GH": VALUE})
+
+    assert str(refused.value).startswith("--secret, number 2")
+    assert VALUE not in str(refused.value)
+
+
+@pytest.mark.parametrize("environ", ({}, {"GH": ""}), ids=("absent", "empty"))
+def test_a_variable_that_is_not_set_is_refused_by_its_name(environ: dict[str, str]) -> None:
+    with pytest.raises(Refusal, match="variable GH is not set"):
+        given(["github/token=GH"], environ)

@@ -16,7 +16,7 @@ from toolcall_operator.adapters.artifacts import StoreArtifacts
 from toolcall_operator.adapters.egress.egress import HttpEgress
 from toolcall_operator.adapters.egress.policy import Policy
 from toolcall_operator.adapters.sandbox.local import LocalSandboxes
-from toolcall_operator.broker.broker import Rules, TokenBroker
+from toolcall_operator.broker.broker import FixedRules, Rules, TokenBroker
 from toolcall_operator.dispatcher import Dispatcher
 from toolcall_operator.local.cluster import FileCluster
 from toolcall_operator.ports import Broker, Ports, Secrets
@@ -49,7 +49,9 @@ class Place:
 async def embedded(cluster: FileCluster, place: Place) -> AsyncIterator[Dispatcher]:
     """A dispatcher that runs calls on this machine; every sandbox is gone when the context ends."""
     quiet_retries()
-    async with brokering(cluster.secrets, place.outside, Rules(True, place.outside.trusted_issuers)) as broker:
+    async with brokering(
+        cluster.secrets, place.outside, FixedRules(trusted_issuers=place.outside.trusted_issuers)
+    ) as broker:
         sandboxes = LocalSandboxes(place.supervisor, place.scratch, hide=private_folders(os.environ))
         try:
             yield Dispatcher(_ports(cluster, sandboxes, broker, place))
@@ -78,9 +80,11 @@ async def brokering(secrets: Secrets, outside: OutsideSettings, rules: Rules) ->
     """
     ca = Path(outside.egress_ca) if outside.egress_ca else None
     egress = HttpEgress(Policy.parse(outside.egress_open, ca))
+    broker = TokenBroker(secrets, egress, now, rules)
     try:
-        yield TokenBroker(secrets, egress, now, rules)
+        yield broker
     finally:
+        await broker.aclose()
         await egress.aclose()
 
 

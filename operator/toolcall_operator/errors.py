@@ -6,7 +6,7 @@ OperatorError
 ├── Rejected          the API server will not have what we wrote; trying again does not help
 ├── Gone              the object is no more; another of its name does not count
 ├── Superseded        the object moved on without us
-├── Denied            we may not send to that address; trying again does not help
+├── Denied            a request must not be sent; trying again does not help
 └── SandboxLost       the sandbox in which a call ran cannot answer for it any more
 
 A refused call and a failing tool are values (`core.outcomes`), never exceptions.
@@ -48,7 +48,7 @@ class Superseded(OperatorError):
 
 
 class Denied(OperatorError):
-    """An address outside that the operator may not send anything to; nothing was sent."""
+    """A request that must not be sent, for where it goes or what it holds; nothing was sent."""
 
 
 class SandboxLost(OperatorError):

@@ -21,6 +21,7 @@ from toolcall_operator.adapters.cluster import apiserver, definitions, operatork
 from toolcall_operator.adapters.cluster.apiserver import Whereabouts
 from toolcall_operator.adapters.cluster.calls import KubernetesCluster
 from toolcall_operator.adapters.cluster.client import Client
+from toolcall_operator.adapters.cluster.consent import Consent
 from toolcall_operator.adapters.cluster.events import Events
 from toolcall_operator.adapters.cluster.memory import filling, resync
 from toolcall_operator.adapters.cluster.memory.caches import Caches
@@ -33,7 +34,6 @@ from toolcall_operator.adapters.sandbox.podlink import PodConnector
 from toolcall_operator.adapters.sandbox.pods import PodSandboxes
 from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.toolcall import ToolCall
-from toolcall_operator.broker.broker import Rules
 from toolcall_operator.core.pod import pods as podstates
 from toolcall_operator.core.pod.pods import PodPhase, PodView
 from toolcall_operator.core.pod.podspec import INTERNAL_RANGES, METADATA_SERVICE, SandboxSettings
@@ -62,6 +62,17 @@ class Site:
     identity: str
     operator_key: bytes = field(repr=False)
     api_server: Whereabouts
+    consent: Consent
+
+    @property
+    def consent_required(self) -> bool:
+        """Whether a Secret is used only if its label consents."""
+        return self.consent.required
+
+    @property
+    def trusted_issuers(self) -> tuple[str, ...]:
+        """Whose authorization servers federated credentials may be had from."""
+        return self.settings.trusted_issuers
 
     @classmethod
     async def open(cls, settings: OperatorSettings, client: Client) -> Site:
@@ -71,9 +82,11 @@ class Site:
             Unavailable: the cluster does not answer, or a right lacks.
             Rejected: our kinds, or what the operator keeps in the cluster, are not as they should be.
         """
-        namespace = settings.operator_namespace or client.namespace
-        await rights.require(client, settings.namespaces, namespace)
+        namespace, by_label = settings.operator_namespace or client.namespace, settings.credential_consent == "label"
+        await rights.require(client, settings.namespaces, namespace, admission_decides=not by_label)
         await definitions.require(client)
+        consent = Consent(client, by_label=by_label)
+        await consent.settle()
         caches = Caches()
         return cls(
             settings=settings,
@@ -84,6 +97,7 @@ class Site:
             identity=f"{platform.node()}/{os.getpid()}",
             operator_key=await operatorkey.load_or_create(client, namespace),
             api_server=await apiserver.whereabouts(client),
+            consent=consent,
         )
 
     def sandboxes(self) -> SandboxSettings:
@@ -178,9 +192,8 @@ class Background:
 @asynccontextmanager
 async def led(site: Site, epoch: int) -> AsyncIterator[None]:
     """Carry the calls and keep the sessions of the site as long as the context is open; nothing in sandboxes ends."""
-    secrets, settings = KubernetesSecrets(site.client), site.settings
-    rules = Rules(consent_required=settings.credential_consent == "label", trusted_issuers=settings.trusted_issuers)
-    async with bootstrap.brokering(secrets, settings, rules) as broker, _led(site, epoch, secrets, broker):
+    secrets = KubernetesSecrets(site.client)
+    async with bootstrap.brokering(secrets, site.settings, site) as broker, _led(site, epoch, secrets, broker):
         yield
 
 
@@ -217,7 +230,7 @@ async def _led(site: Site, epoch: int, secrets: Secrets, broker: Broker) -> Asyn
         SessionPorts(
             cluster=KubernetesObjects(client, caches, events),
             secrets=secrets,
-            consent_required=site.settings.credential_consent == "label",
+            consent_required=lambda: site.consent_required,
             greeter=sandboxes,
             calls=dispatcher,
             time=SystemTime(),
@@ -229,6 +242,7 @@ async def _led(site: Site, epoch: int, secrets: Secrets, broker: Broker) -> Asyn
     caches.wakes = Leader(dispatcher, controller, sandboxes, cluster, background)
     caches.replay()
     background.start(events.run())
+    background.start(site.consent.keep())
     background.start(resync.keep_released(client, site.settings.namespaces))
     try:
         yield

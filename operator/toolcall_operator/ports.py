@@ -159,7 +159,7 @@ class Egress(Protocol):
         """The answer, whatever its status; redirects are not followed.
 
         Raises:
-            Denied: the address must not be spoken to; nothing was sent.
+            Denied: it must not be sent, for where it goes or what it holds; nothing was sent.
             Unavailable: there was no whole answer in time, or it is too large. The text names the host, and no more.
         """
         ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import statistics
+from typing import Any
 
 from tests.bench.measured import Measured
 from tests.bench.site import Site
@@ -29,7 +30,8 @@ async def ratio(site: Site) -> Measured:
 
 async def _lasts(site: Site, name: str, *, carried: bool) -> float:
     began = asyncio.get_running_loop().time()
-    await site.create(name, **({"credentials": [_reference(site)]} if carried else {}))
+    more: dict[str, Any] = {"credentials": [_reference(site)]} if carried else {}
+    await site.create(name, **more)
     return await site.finished(name) - began
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tests.contract.pod import Images, Shared
 
 pytest.register_assert_rewrite(
-    *(f"tests.contract.{module}" for module in ("sandbox", "confining", "credentials", "reattach", "harness"))
+    *(f"tests.contract.{module}" for module in ("sandbox", "confining", "credentials", "egress", "reattach", "harness"))
 )
 
 

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import json
 import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -34,10 +34,15 @@ class Secret:
     value: str
 
     def carried(
-        self, *, redacted: bool = False, workspace: Workspace = "Shared", exclusive: bool = False, **more: str
+        self,
+        beside: Mapping[str, str] | None = None,
+        *,
+        redacted: bool = False,
+        workspace: Workspace = "Shared",
+        exclusive: bool = False,
     ) -> Carried:
-        """It, and more variables; what the call writes is left as it is unless `redacted`."""
-        env = {"TOKEN": Hidden(self.value), **{name: Hidden(value) for name, value in more.items()}}
+        """It, and more variables `beside` it; what the call writes is left as it is unless `redacted`."""
+        env = {name: Hidden(value) for name, value in {"TOKEN": self.value, **(beside or {})}.items()}
         return Carried(env, redacted, workspace, exclusive)
 
     def shows_in(self, *texts: object) -> bool:
@@ -64,7 +69,7 @@ class CredentialSuite(Suite):
     async def test_a_credential_reaches_its_process_beside_its_other_variables(
         self, box: Harness, secret: Secret
     ) -> None:
-        call = carrying(box.call("env", env={"GIVEN": "1"}), secret.carried(OTHER="line\nline ☃"))
+        call = carrying(box.call("env", env={"GIVEN": "1"}), secret.carried({"OTHER": "line\nline ☃"}))
 
         seen = json.loads((await harness.run(box.sandbox, call)).stdout)
 
@@ -72,7 +77,7 @@ class CredentialSuite(Suite):
         assert not secret.shows_in(call, call.credentials)
 
     async def test_a_credential_comes_before_what_the_sandbox_sets(self, box: Harness, secret: Secret) -> None:
-        call = carrying(box.call("env", env={"TMPDIR": "of the call"}), secret.carried(HOME="/of/the/credentials"))
+        call = carrying(box.call("env", env={"TMPDIR": "of the call"}), secret.carried({"HOME": "/of/the/credentials"}))
 
         seen = json.loads((await harness.run(box.sandbox, call)).stdout)
 
@@ -219,7 +224,7 @@ class CredentialSuite(Suite):
     async def test_credentials_that_break_a_bound_start_nothing(
         self, box: Harness, secret: Secret, env: dict[str, str], more: dict[str, str]
     ) -> None:
-        call = carrying(box.call("env", env=env), secret.carried(**more))
+        call = carrying(box.call("env", env=env), secret.carried(more))
 
         with pytest.raises(errors.ProtocolBroken, match=r"start: credentials\.env") as refused:
             await harness.run(box.sandbox, call)

@@ -132,7 +132,13 @@ class Recipe:
         return {"name": name, "emptyDir": {"sizeLimit": self.sizes.get(name, "1Gi")}}
 
 
-FOLDERS = {"workspace": pods.WORKSPACE, "work": pods.WORK, "tmp": pods.TMP, "spool": pods.SPOOL}
+FOLDERS = {
+    "workspace": pods.WORKSPACE,
+    "work": pods.WORK,
+    "private": pods.PRIVATE,
+    "tmp": pods.TMP,
+    "spool": pods.SPOOL,
+}
 
 
 def _resources(memory: str) -> dict[str, Any]:

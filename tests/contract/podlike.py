@@ -20,7 +20,13 @@ from tests.contract.programs import CHECKOUT
 _PODLIKE = str(CHECKOUT / "tests" / "podlike" / "podlike")
 _TOOL = "/opt/toolcall/tool"
 _USER = 1000
-_FOLDERS = {"workspace": pods.WORKSPACE, "work": pods.WORK, "tmp": pods.TMP, "spool": pods.SPOOL}
+_FOLDERS = {
+    "workspace": pods.WORKSPACE,
+    "work": pods.WORK,
+    "private": pods.PRIVATE,
+    "tmp": pods.TMP,
+    "spool": pods.SPOOL,
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from toolcall_operator.adapters.sandbox.sandbox import SupervisedSandbox
 
 SUPERVISOR = "/opt/toolcall/supervisor"
 WORKSPACE, WORK, TMP, SPOOL = "/workspace", "/work", "/tmp", "/run/toolcall"  # noqa: S108 - in the pod
+PRIVATE = f"{WORK}/private"
 KEY = bytes(range(32))
 OURS = Identity(KEY, epoch=5, client="suite")
 

@@ -42,6 +42,11 @@ class Outside(ThreadingHTTPServer):
         return f"{self.origin}/mcp"
 
     @property
+    def renewal(self) -> str:
+        """The token endpoint of the resource's authorization server, which renews its tokens as well."""
+        return f"{self.origin}/token"
+
+    @property
     def exchange(self) -> str:
         """The token endpoint of its identity provider."""
         return f"{self.origin}/idp/token"
@@ -61,7 +66,7 @@ class Outside(ThreadingHTTPServer):
             case "GET", "/.well-known/oauth-protected-resource/mcp":
                 return 200, {"resource": self.resource, "authorization_servers": [self.origin]}
             case "GET", "/.well-known/oauth-authorization-server":
-                return 200, {"issuer": self.origin, "token_endpoint": f"{self.origin}/token"}
+                return 200, {"issuer": self.origin, "token_endpoint": self.renewal}
         return 404, {}
 
     def _token(self, kind: str) -> str:

@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+import yaml
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
@@ -32,6 +33,8 @@ from toolcall_operator.core.credentials.secrets import CONSENT, PASSTHROUGH
 
 pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("crds")]
 
+RBAC = locks.POLICIES.parent / "rbac.yaml"
+ACCOUNT = "toolcall-operator"
 SHOWS_IT = 'printf %s "$TOKEN_0" | sha256sum'
 """Proves that a process has the value, without writing it."""
 
@@ -103,6 +106,8 @@ def filled(stage: Stage) -> None:
     stage.keep("sh.helm.release.v1.app.v1", type="helm.sh/release.v1")
     ends = (datetime.now(UTC) + timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
     stage.keep("oauth", {"access_token": stage.a_value(), "expires_at": ends})
+    expired = {"access_token": stage.a_value(), "expires_at": "2000-01-01T00:00:00Z", "refresh_token": stage.a_value()}
+    stage.keep("expired", {**expired, "token_endpoint": stage.outside.renewal, "client_id": "we"})
     stage.keep("idp", {"access_token": stage.a_value(), "token_endpoint": stage.outside.exchange, "client_id": "we"})
     app = {"app-id": "1", "installation-id": "7", "private-key": pem(), "base-url": stage.outside.origin}
     stage.keep("app", app)
@@ -112,6 +117,12 @@ def filled(stage: Stage) -> None:
     victim = stage.team.get("session", VICTIM)["metadata"]["uid"]
     owner = {"apiVersion": API_VERSION, "kind": "SpiceboxSession", "name": VICTIM, "uid": victim}
     stage.keep("owned", metadata={"name": "owned", "namespace": stage.space, "ownerReferences": [owner]})
+
+
+def forbidden(stage: Stage) -> list[str]:
+    """What the operator was not allowed to do."""
+    asked = stage.audit.about(f"system:serviceaccount:{stage.space}:{ACCOUNT}")
+    return [f"{each.verb} {each.resource} {each.name}" for each in asked if each.status in {401, 403}]
 
 
 def shown(stage: Stage) -> list[str]:
@@ -129,16 +140,33 @@ def pem() -> str:
 
 
 @contextmanager
+def accounted(kubectl: Kubectl, folder: Path) -> Iterator[str]:
+    """A kubeconfig of an account that has the rights of the example, and no others."""
+    anywhere, text = replace(kubectl, namespace=""), RBAC.read_text().replace("NAMESPACE", kubectl.namespace)
+    anywhere("apply", "--filename=-", stdin=text)
+    try:
+        token = kubectl("create", "token", ACCOUNT, "--duration=1h").strip()
+        whole = yaml.safe_load(Path(os.environ["KUBECONFIG"]).read_text())
+        users = [{**each, "user": {"token": token}} for each in whole["users"]]
+        path = folder / "kubeconfig"
+        path.write_text(yaml.safe_dump({**whole, "users": users}))
+        yield str(path)
+    finally:
+        anywhere("delete", "--ignore-not-found", "--wait=false", "--filename=-", stdin=text)
+
+
+@contextmanager
 def staged(
     kubectl: Kubectl, images: Images, folder: Path, **settings: str
 ) -> Iterator[tuple[Stage, Mapping[str, Person]]]:
     """A stage, and the people who come to it."""
-    audit, people, elsewhere = Audit.from_now(), locks.people(kubectl), f"{kubectl.namespace}-other"
+    audit, people, elsewhere = Audit.from_now(), locks.people(kubectl), f"{kubectl.namespace}-{chance.token_hex(2)}"
     kubectl("create", "namespace", elsewhere)
     try:
-        with outside.served(folder) as server:
+        with outside.served(folder) as server, accounted(kubectl, folder) as kubeconfig:
             opened = {"egress_open": server.origin, "egress_ca": str(server.ca), "trusted_issuers": server.origin}
-            with served(kubectl, images, folder, log_level="debug", **opened, **settings) as (team, operator):
+            usual = {"kubeconfig": kubeconfig, "log_level": "debug", **opened}
+            with served(kubectl, images, folder, **usual, **settings) as (team, operator):
                 team.a_class("plain", BUSYBOX, a_tool("sh", "sh"))
                 team.kubectl.apply(an_identity(a_block("by-identity"), name=AGENT))
                 team.a_session(OWN, "plain", agent=AGENT)
@@ -154,6 +182,7 @@ def staged(
 OPENED: Mapping[str, tuple[str, Callable[[Stage], Object]]] = {
     "a key": ("key", lambda stage: a_source("key", stage.space)),
     "an access token": ("oauth", lambda stage: a_source("oauth", stage.space, "oauth")),
+    "an access token that has expired": ("expired", lambda stage: a_source("expired", stage.space, "oauth")),
     "a GitHub App": ("app", lambda stage: a_source("app", stage.space, "githubApp")),
     "an identity that is exchanged": (
         "idp",
@@ -269,6 +298,13 @@ class TestLabel:
 
         assert shown(stage) == []
 
+    def test_the_rights_of_the_example_are_enough(self, labelled: tuple[Stage, Person]) -> None:
+        stage, bob = labelled
+        stage.label("key")
+
+        assert stage.ended(bob, a_source("key", stage.space)).end == RAN
+        assert forbidden(stage) == []
+
 
 class TestAdmission:
     """Where the policies are relied on: no label is needed by those whom they let pass."""
@@ -317,6 +353,12 @@ class TestAdmission:
         stage.ended(people[locks.ALICE], a_source("mine", stage.space))
 
         assert shown(stage) == []
+
+    def test_the_rights_of_the_example_are_enough(self, relying: tuple[Stage, Mapping[str, Person]]) -> None:
+        stage, people = relying
+
+        assert stage.ended(people[locks.ALICE], a_source("mine", stage.space)).end == RAN
+        assert forbidden(stage) == []
 
 
 def test_an_operator_that_is_to_rely_on_policies_does_not_start_without_them(kubectl: Kubectl) -> None:

@@ -9,6 +9,7 @@ import json
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -78,9 +79,9 @@ class Stage:
         source = {"type": "static", "namespace": self.team.namespace, "name": secret, "key": "token"}
         return {"inject": {"envVar": variable}, "source": source}
 
-    def a_call(self, name: str, session: str, script: str, *secrets_: str, **spec: object) -> str:
+    def a_call(self, name: str, session: str, script: str, *secrets_: str, **spec: Any) -> str:  # noqa: ANN401 (fields of a manifest)
         """A shell that is given these Secrets."""
-        given = {"credentials": [self.credential(each) for each in secrets_]} if secrets_ else {}
+        given: dict[str, Any] = {"credentials": [self.credential(each) for each in secrets_]} if secrets_ else {}
         return self.team.a_call(name, session, "sh", "-c", script, **given, **spec)
 
     def everything_told(self) -> dict[str, str]:

@@ -33,6 +33,12 @@ PLANTS = (
         "from toolcall_operator.adapters import sandbox",
     ),
     ("Adapters do not know each other", "adapters/artifacts.py", "from toolcall_operator.adapters import sandbox"),
+    ("Only the egress seam asks servers outside", "reconcile/faults.py", "import httpx"),
+    (
+        "The broker knows servers and Secrets by their ports alone",
+        "broker/oauth.py",
+        "from toolcall_operator.adapters import egress",
+    ),
     ("Only the command line draws on terminals", "reconcile/reconcile.py", "import rich"),
 )
 

@@ -10,9 +10,11 @@ import pytest
 
 from toolcall_operator import settings
 from toolcall_operator.cli import meanings
+from toolcall_operator.core.agentcredentials import IdentityReason
 from toolcall_operator.core.classes import ClassReason
 from toolcall_operator.core.classstatus import ClassCondition
 from toolcall_operator.core.conditions import ConditionType
+from toolcall_operator.core.identities import IdentityCondition
 from toolcall_operator.core.reasons import Reason, Terminal, Waiting
 from toolcall_operator.core.session.status import SessionCondition, SessionReason
 from toolcall_operator.core.session.trouble import Kind
@@ -27,6 +29,7 @@ SETTINGS = tuple(settings.variable(name) for name in (*Settings.model_fields, *O
 OF_CALLS = (*Reason, *Terminal, *Waiting, *ConditionType)
 OF_SESSIONS = (*SessionCondition, *SessionReason, *Kind)
 OF_CLASSES = (*ClassCondition, *ClassReason)
+OF_IDENTITIES = (*IdentityCondition, *IdentityReason)
 
 
 def section(heading: str) -> str:
@@ -42,7 +45,7 @@ def places() -> Iterator[Path]:
         yield from (ROOT / named[0], *(above / name for name in named[1:]))
 
 
-@pytest.mark.parametrize("name", sorted({*OF_CALLS, *OF_SESSIONS, *OF_CLASSES, *SETTINGS}))
+@pytest.mark.parametrize("name", sorted({*OF_CALLS, *OF_SESSIONS, *OF_CLASSES, *OF_IDENTITIES, *SETTINGS}))
 def test_the_readme_names_it(name: str) -> None:
     assert f"`{name}`" in README
 

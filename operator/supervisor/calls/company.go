@@ -4,6 +4,7 @@ import (
 	"errors"
 	"iter"
 	"maps"
+	"time"
 
 	"toolcall-operator/supervisor/wire"
 )
@@ -52,11 +53,14 @@ var (
 	errStrays    = errors.New("the call carries credentials and must run alone, and processes that an ended call has left do not die")
 )
 
+// meetEvery is how often a start that waits looks again: a call waits for it.
+const meetEvery = 500 * time.Microsecond
+
 // awaitCompany waits until nothing is left that this call may not meet, or that may not meet it, of calls that have ended: as a rule it is gone within
 // milliseconds of their end. None that runs is in the way: Enter has seen to that.
 func (r *Registry) awaitCompany(c *Call) error {
 	isAlone := false
-	if !r.await(roomWithin, func() bool {
+	if !r.await(roomWithin, meetEvery, func() bool {
 		_, isAlone = r.alone[c]
 		return len(r.alone) == 0 || isAlone && r.running == 1
 	}) {

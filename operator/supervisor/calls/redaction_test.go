@@ -1,9 +1,11 @@
 package calls
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
+	"toolcall-operator/supervisor/internal/redact"
 	"toolcall-operator/supervisor/wire"
 )
 
@@ -12,8 +14,24 @@ const printed = "ghp_/+NoSecretAtAll"
 // printing is a start of a call that is given the token.
 func printing(script string) wire.Start {
 	r := sh(script)
-	r.Credentials = &wire.Credentials{Env: map[string]string{"TOKEN": printed}, Redacted: true, Workspace: wire.WorkspaceShared}
+	r.Credentials = &wire.Credentials{Env: map[string]string{"TOKEN": printed}, Redacted: true}
 	return r
+}
+
+// spoolWithout is a spool whose stream does not show the token.
+func spoolWithout(t *testing.T, limit int64) *spool {
+	t.Helper()
+	secrets := redact.NewSet()
+	secrets.Add(printed)
+	s := &spool{folder: openFolder(t, t.TempDir()), limit: limit, secrets: secrets.Stream()}
+	t.Cleanup(s.close)
+	return s
+}
+
+func (s *spool) text() string {
+	p := make([]byte, 1000)
+	n, _ := s.readAt(p, 0)
+	return string(p[:n])
 }
 
 func TestWhatACallWasGivenIsReplacedInAllItWrites(t *testing.T) {
@@ -45,6 +63,30 @@ func TestWhatOneCallWasGivenNoOtherWritesNeitherOneThatRanBefore(t *testing.T) {
 	}
 }
 
+func TestACallWhoseOutputMustBeExactWritesWhatItWasGiven(t *testing.T) {
+	s := newSandbox(t)
+	r := printing(`printf %s "$TOKEN"`)
+	r.Credentials.Redacted = false
+
+	if c, _ := s.run(r); s.text(c, wire.Stdout) != printed {
+		t.Errorf("it wrote %q", s.text(c, wire.Stdout))
+	}
+}
+
+func TestOutputIsShownAtOnceButForWhatMayBecomeASecretAndThatAtTheEnd(t *testing.T) {
+	s := newSandbox(t)
+	c := s.start(printing(`printf 'Proceed? ghp_/+No'; exec sleep 60`))
+	s.eventually("the prompt", func() bool { return s.text(c, wire.Stdout) == "Proceed? " })
+	if err := s.Kill(c.UID()); err != nil {
+		t.Fatal(err)
+	}
+	exit := s.end(c)
+
+	if got := s.text(c, wire.Stdout); got != "Proceed? ghp_/+No" || exit.Stdout != (wire.Output{Size: 17, Stored: 17}) {
+		t.Errorf("kept %q, %+v", got, exit.Stdout)
+	}
+}
+
 func TestTheLimitIsOfWhatIsShown(t *testing.T) {
 	s := newSandbox(t)
 	r := printing(`printf "ab$TOKEN$TOKEN"`)
@@ -53,5 +95,58 @@ func TestTheLimitIsOfWhatIsShown(t *testing.T) {
 
 	if got := s.text(c, wire.Stdout); got != "ab[re" || exit.Stdout != (wire.Output{Size: 22, Stored: 5}) {
 		t.Errorf("kept %q of %+v", got, exit.Stdout)
+	}
+}
+
+func TestASpoolKeepsTheHeadOfWhatIsShownWhereverItsLimitCuts(t *testing.T) {
+	const shown = "a[redacted][redacted]\xffghp_/"
+	for limit := range int64(len(shown) + 2) {
+		for _, size := range []int{1, 3, len(printed), 100} {
+			s := spoolWithout(t, limit)
+			for text := "a" + printed + printed + "\xffghp_/"; text != ""; text = text[min(size, len(text)):] {
+				s.write([]byte(text[:min(size, len(text))]))
+			}
+			s.finish()
+
+			want := shown[:min(limit, int64(len(shown)))]
+			if got := s.text(); got != want || s.output() != (wire.Output{Size: int64(len(shown)), Stored: int64(len(want))}) {
+				t.Errorf("at most %d, in pieces of %d: kept %q, %+v", limit, size, got, s.output())
+			}
+		}
+	}
+}
+
+func TestASpoolSaysWhetherThereIsMoreToReadOnlyWhenThereIs(t *testing.T) {
+	s := spoolWithout(t, 13)
+	for i, step := range []struct {
+		kept, want bool
+		shown      string
+	}{
+		{s.write([]byte("ghp_/+No")), false, ""},
+		{s.write([]byte("SecretAtAll")), true, "[redacted]"},
+		{s.write([]byte("ghp")), false, "[redacted]"},
+		{s.finish(), true, "[redacted]ghp"},
+		{s.finish(), false, "[redacted]ghp"},
+		{s.write([]byte("more")), false, "[redacted]ghp"},
+	} {
+		if step.kept != step.want {
+			t.Errorf("step %d: %v", i, step.kept)
+		}
+	}
+	if got := s.text(); got != "[redacted]ghp" {
+		t.Errorf("kept %q", got)
+	}
+}
+
+func TestNothingOfASandboxShowsWhatItsCallsWereGiven(t *testing.T) {
+	s := newSandbox(t)
+	r := printing(`printf "$TOKEN"; printf %s "$TOKEN" | head -c 10`)
+	c, exit := s.run(r)
+	for _, holder := range []any{s.Registry, s.config.Secrets, c, c.streams, *c.streams[0], r, exit, s.List()} {
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x"} {
+			if shown := fmt.Sprintf(verb, holder); strings.Contains(shown, "NoSecret") || strings.Contains(shown, fmt.Sprintf("%x", "NoSecret")) {
+				t.Errorf("%s shows %s", verb, shown)
+			}
+		}
 	}
 }

@@ -49,15 +49,15 @@ const (
 // AwaitEnd waits until no call runs. When the time is up the calls that are left are killed, and then their shims. The error says how many live on.
 func (r *Registry) AwaitEnd(most time.Duration) error {
 	noneRuns := func() bool { return r.running == 0 }
-	if r.await(most, noneRuns) {
+	if r.await(most, pollEvery, noneRuns) {
 		return nil
 	}
 	r.each(func(c *Call) { c.stop(wire.CauseTerminating, 0) })
-	if r.await(lastly, noneRuns) {
+	if r.await(lastly, pollEvery, noneRuns) {
 		return nil
 	}
 	r.each((*Call).abandon)
-	if r.await(lastly, noneRuns) {
+	if r.await(lastly, pollEvery, noneRuns) {
 		return nil
 	}
 	r.mu.Lock()
@@ -76,12 +76,12 @@ func (r *Registry) each(do func(*Call)) {
 
 // AwaitAcknowledged waits until every call was acknowledged, or until the time is up.
 func (r *Registry) AwaitAcknowledged(most time.Duration) {
-	r.await(most, func() bool { return len(r.calls) == 0 })
+	r.await(most, pollEvery, func() bool { return len(r.calls) == 0 })
 }
 
-// await reports whether the state was reached in time; reached is asked with the lock held.
-func (r *Registry) await(most time.Duration, reached func() bool) bool {
-	for end := time.Now().Add(most); ; time.Sleep(pollEvery) {
+// await reports whether the state was reached in time; reached is asked with the lock held, every now and then.
+func (r *Registry) await(most, every time.Duration, reached func() bool) bool {
+	for end := time.Now().Add(most); ; time.Sleep(every) {
 		r.mu.Lock()
 		done := reached()
 		r.mu.Unlock()

@@ -36,15 +36,18 @@ type file interface {
 
 // write keeps of p what the limit leaves room for. It never fails: a tool does not feel the state of the supervisor's disk, and stored < size
 // says that something is missing.
-func (s *spool) write(p []byte) (kept bool) { return s.add(s.secrets.Write(p)) }
+func (s *spool) write(p []byte) (kept bool) {
+	s.secrets.Write(p, func(shown []byte) { kept = s.add(shown) || kept })
+	return kept
+}
 
 // finish keeps what was held back because it might have become a secret: nothing more comes.
-func (s *spool) finish() (kept bool) { return s.add(s.secrets.Flush()) }
+func (s *spool) finish() (kept bool) {
+	s.secrets.Flush(func(shown []byte) { kept = s.add(shown) || kept })
+	return kept
+}
 
 func (s *spool) add(p []byte) (kept bool) {
-	if len(p) == 0 {
-		return false
-	}
 	s.mu.Lock()
 	file, stored, room := s.file, s.stored, s.limit-s.stored
 	full := s.full || room == 0

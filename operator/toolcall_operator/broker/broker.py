@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Protocol
 
 from toolcall_operator import errors
 from toolcall_operator.broker import githubapp, stored
@@ -33,11 +34,20 @@ CLOSING_SECONDS = 5.0
 _Maker = Callable[[Source, SecretObject], Awaitable[Hidden | Refused]]
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(usable.Rules, Protocol):
     """Who may use what: which Secrets calls may use, which issuers of authorization servers are trusted."""
 
-    consent_required: bool
+    @property
+    def trusted_issuers(self) -> tuple[str, ...]:
+        """The issuers, exactly as they write themselves."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FixedRules:
+    """Rules that stay as they are."""
+
+    consent_required: bool = True
     trusted_issuers: tuple[str, ...] = ()
 
 
@@ -75,7 +85,6 @@ class TokenBroker:
         """Let renewals that are under way come to their end, and write what is owed, as far as that works in time."""
         with suppress(TimeoutError):
             async with asyncio.timeout(CLOSING_SECONDS):
-                await self._minting.landed()
                 await self._oauth.landed()
                 await self._writeback.settle_all()
 

@@ -45,31 +45,21 @@ class Minting:
             Unavailable: Secrets cannot be read or written now.
         """
         key = _key(source, secret)
-        minted = self._good(key) or await self._flights.join(key, partial(self._made_or_kept, source, secret))
+        minted = self._good(key) or self._kept_instead_of(await self._made(source, secret), key)
         return minted if isinstance(minted, Refused) else minted.value
 
-    async def landed(self) -> None:
-        """Return once nothing is being made."""
-        await self._flights.landed()
-
-    async def _made_or_kept(self, source: Source, secret: SecretObject) -> Minted | Refused:
-        """A new one, or the one there was, if that is still good and there is no other."""
-        made = await self._made(source, secret)
-        key = _key(source, secret)
-        if isinstance(made, Refused) and (kept := self._kept.get(key, self._now())):
-            self._keep(key, kept)
-            return kept
-        return made
-
     async def _made(self, source: Source, secret: SecretObject) -> Minted | Refused:
+        """What was made of the Secret, once what is exchanged for it is current, where that is how it is made."""
         subject = None
         if source.kind is Kind.FEDERATED:
             current = await self._oauth.current(secret, source.early)
             if isinstance(current, Refused):
                 return current
             secret, subject = current.secret, current.token
-        if good := self._good(_key(source, secret)):
-            return good  # it was made while the Secret was being read
+        key = _key(source, secret)
+        return self._good(key) or await self._flights.join(key, partial(self._mint, source, secret, subject))
+
+    async def _mint(self, source: Source, secret: SecretObject, subject: Hidden | None) -> Minted | Refused:
         minted = await self._minters[source.kind](source, secret, subject)
         if isinstance(minted, Refused):
             return minted
@@ -79,6 +69,14 @@ class Minting:
         await self._unchanged(secret)
         self._keep(_key(source, secret), minted)
         return minted
+
+    def _kept_instead_of(self, made: Minted | Refused, key: _Key) -> Minted | Refused:
+        """The one there was, if that is still good and there is no other."""
+        kept = self._kept.get(key, self._now())
+        if isinstance(made, Minted) or kept is None:
+            return made
+        self._keep(key, kept)
+        return kept
 
     async def _unchanged(self, secret: SecretObject) -> None:
         """Return if a Secret is as it was.

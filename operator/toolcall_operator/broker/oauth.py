@@ -77,6 +77,7 @@ class OAuth:
             return renewed
         if self._is_over(renewed):
             raise errors.Superseded("the Secret holds another token, which has expired")
+        _demand_same_terms(renewed.secret, earlier)
         self._rest(renewed)
         return renewed
 
@@ -85,9 +86,11 @@ class OAuth:
         secret = await self._reading.needed(earlier.namespace, earlier.name)
         if isinstance(secret, Refused):
             return secret
-        if identity(secret) != identity(earlier):
-            raise errors.Gone("the Secret is no more")
-        return await self._writeback.settle(secret)
+        _demand_same_terms(secret, earlier)
+        settled = await self._writeback.settle(secret)
+        if isinstance(settled, SecretObject):
+            _demand_same_terms(settled, earlier)
+        return settled
 
     def _made_do(self, found: Current) -> Current | None:
         """The token that could not be renewed, if it is still good."""
@@ -112,3 +115,17 @@ class OAuth:
 def _current(secret: SecretObject) -> Current | Refused:
     found = layouts.oauth(secret)
     return found if isinstance(found, Refused) else Current(secret, found.access_token, found.expires_at)
+
+
+def _demand_same_terms(now: SecretObject, then: SecretObject) -> None:
+    """Whoever asked was found to be allowed what there was then; of another Secret that is to be found out anew.
+
+    Raises:
+        Superseded: it is another Secret, or for others.
+    """
+    if _terms(now) != _terms(then):
+        raise errors.Superseded("it may have changed who may use the Secret")
+
+
+def _terms(secret: SecretObject) -> tuple[object, ...]:
+    return identity(secret), secret.type, secret.labels, secret.owners

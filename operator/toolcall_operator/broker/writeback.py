@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from toolcall_operator import errors
 from toolcall_operator.broker.cache import ROOM
 from toolcall_operator.broker.reading import Reading
-from toolcall_operator.core.credentials.secrets import SecretObject
+from toolcall_operator.core.credentials import usable
+from toolcall_operator.core.credentials.secrets import CONSENT, SecretObject
 from toolcall_operator.core.outcomes import Refused
 from toolcall_operator.core.reasons import Reason
 from toolcall_operator.ports import Secrets
@@ -44,7 +45,7 @@ class WriteBack:
         return identity(secret) in self._owed
 
     def owe(self, secret: SecretObject, writings: Sequence[Writing]) -> None:
-        """From now on these are to be written, in this order, before `secret` is used again."""
+        """From now on these are to be written, in this order, before `secret`, which is the last, is used again."""
         self._owed[identity(secret)] = tuple(writings)
         while len(self._owed) > ROOM:
             _, (lost, *_) = self._owed.popitem(last=False)
@@ -71,7 +72,7 @@ class WriteBack:
                 log.warning("A renewed token of Secret %s is kept until it can be written", _name(first.into))
                 return now
             self._done(who, rest)
-            secret = now if identity(now) == who else secret
+            secret = now
         return secret
 
     async def settle_all(self) -> None:
@@ -107,6 +108,9 @@ class WriteBack:
                 raise errors.Gone(f"Secret {name} is no more")
             if not _wanted(writing, found):
                 return found
+            if not usable.consents(found):
+                message = f"Secret {name} lost the label {CONSENT}, so that a renewed token is not written"
+                return Refused(Reason.CREDENTIAL_SOURCE_FORBIDDEN, message)
             now = found
         return _refused(f"Secret {name} changed again and again, so that a renewed token could not be written")
 

@@ -79,7 +79,7 @@ def _policy(found: Target | None, decision: Decision | None) -> Iterator[str]:
 def _credentials(call: ToolCall, world: World) -> Iterator[str]:
     """Which Secrets would be asked for; whether they are there, and may be used, is seen when the call runs."""
     references = referring.references(call, world)
-    for each in () if isinstance(references, Refused) else references:
+    for each in references if isinstance(references, tuple) else ():
         where = f"Secret {each.source.namespace}/{each.source.secret}"
         key = f", key {each.source.key}" if each.source.key else ""
         yield f"  credential: {each.env_var or each.header} from {where}{key} ({each.source.kind})"

@@ -107,10 +107,10 @@ def _meant(decision: Decision, call: ToolCall, found: Target, world: World) -> P
     return judging.objection(decision)
 
 
-def _equipped(call: ToolCall, found: Target, world: World, accepted: judging.Accepted | None) -> Plan | Refused:
+def _equipped(call: ToolCall, found: Target, world: World, accepted: judging.Accepted | None) -> Plan | Refused | Wait:
     """What is run of a call that may run, with the credentials it asks for, if it may ask for them."""
     references = referring.references(call, world)
-    if isinstance(references, Refused):
+    if not isinstance(references, tuple):
         return references
     return replace(_planned(call, found, world, accepted), references=references)
 
@@ -126,7 +126,7 @@ def resumed(call: ToolCall, world: World, now: datetime | None = None) -> Plan |
     if found is None:
         return None
     planned, references = _resumed(call, found, world, now), referring.references(call, world)
-    if isinstance(references, Refused):
+    if not isinstance(references, tuple):
         return replace(planned, only_followed=True)
     return replace(planned, references=references)
 

@@ -89,7 +89,7 @@ class Agents:
             return Look(uid, generation, why, identities.unread(why))
         secrets = await self._reads.all(identity.metadata.namespace, identities.secrets_of(identity))
         now = self._ports.time.now()
-        judgement = identities.judged(identity, secrets, now, consent_required=self._ports.consent_required)
+        judgement = identities.judged(identity, secrets, now, consent_required=self._ports.consent_required())
         if judgement.valid is not None:
             self._troubles.pop(key, None)
             pause = now + (VALID_PAUSE if judgement.valid else INVALID_PAUSE)

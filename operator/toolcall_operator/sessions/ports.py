@@ -282,7 +282,7 @@ class Time(Protocol):
 class SessionPorts:
     """The outside of the session controller, chosen once at start.
 
-    `key_hash`: what a pod sees of its session's key. `consent_required`: a Secret is used only if its label says so.
+    `key_hash`: what a pod sees of its session's key. `consent_required`: whether a Secret needs a label to be used.
     """
 
     cluster: SessionCluster
@@ -292,4 +292,4 @@ class SessionPorts:
     settings: SandboxSettings
     key_hash: Callable[[str], str]
     secrets: Secrets
-    consent_required: bool = True
+    consent_required: Callable[[], bool] = lambda: True

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 from tests.fakes.egress import FakeEgress
 from tests.fakes.secrets import FakeSecrets
 from toolcall_operator.api import times
-from toolcall_operator.broker.broker import Rules, TokenBroker
+from toolcall_operator.broker.broker import FixedRules, TokenBroker
 from toolcall_operator.core.credentials.references import Kind, Reference, Requester, Source
 from toolcall_operator.core.credentials.secrets import CONSENT, REFRESH_MATERIAL, SecretObject
 from toolcall_operator.core.credentials.values import Hidden
@@ -42,7 +42,7 @@ class Desk:
     outcomes: list[object] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        rules = Rules(self.consent_required, self.trusted_issuers)
+        rules = FixedRules(self.consent_required, self.trusted_issuers)
         self.broker = TokenBroker(self.secrets, self.egress, lambda: self.time, rules)
 
     async def resolve(self, *sources: Source, requester: Requester = REQUESTER) -> tuple[Hidden, ...] | Refused:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import logging
 
 import pytest
 
 from tests.fakes.secrets import FakeSecrets
+from tests.unit.stage import until
 from toolcall_operator.broker.reading import Reading
 from toolcall_operator.core.credentials.secrets import SecretObject
 from toolcall_operator.core.outcomes import Refused
@@ -29,11 +32,6 @@ async def token(reading: Reading) -> bytes:
     return found.data["token"]
 
 
-async def begun(secrets: FakeSecrets, times: int) -> None:
-    while len(secrets.reads) < times:
-        await asyncio.sleep(0)
-
-
 async def test_fifty_who_ask_at_once_share_one_read(secrets: FakeSecrets) -> None:
     reading = Reading(secrets)
 
@@ -49,7 +47,7 @@ async def test_who_asks_while_a_read_is_under_way_gets_one_of_his_own(secrets: F
 
     secrets.before("read", PLACE, hold)
     first = asyncio.create_task(token(reading))
-    await begun(secrets, 1)
+    await until(lambda: secrets.reads)
     later = [asyncio.create_task(token(reading)) for _ in range(50)]
     await asyncio.sleep(0)
     held.set()
@@ -63,7 +61,7 @@ async def test_who_asks_while_a_read_is_under_way_gets_one_of_his_own(secrets: F
 async def test_who_asks_after_a_change_sees_it_whatever_is_under_way(secrets: FakeSecrets) -> None:
     reading = Reading(secrets)
     first = asyncio.create_task(token(reading))
-    await begun(secrets, 1)
+    await until(lambda: secrets.reads)
     for _ in range(2):
         await asyncio.sleep(0)  # it is answered, and the answer is on its way
 
@@ -86,12 +84,29 @@ async def test_a_read_that_fails_fails_for_those_who_shared_it_alone(secrets: Fa
 async def test_who_asked_first_may_be_canceled(secrets: FakeSecrets) -> None:
     reading = Reading(secrets)
     first, second = (asyncio.create_task(token(reading)) for _ in range(2))
-    await begun(secrets, 1)
+    await until(lambda: secrets.reads)
 
     first.cancel()
 
     assert await second == b"old"
     assert secrets.reads == [PLACE]
+
+
+async def test_a_fault_that_nobody_waits_for_any_more_is_told_nobody(
+    secrets: FakeSecrets, caplog: pytest.LogCaptureFixture
+) -> None:
+    reading = Reading(secrets)
+    secrets.fail("read", PLACE, Unavailable("the API server is down"))
+    only = asyncio.create_task(token(reading))
+    await until(lambda: secrets.reads)
+
+    only.cancel()
+    await asyncio.gather(only, return_exceptions=True)
+    with caplog.at_level(logging.DEBUG):
+        assert await token(reading) == b"old"
+        gc.collect()  # a task is told of when nobody can ask it any more
+
+    assert caplog.records == []
 
 
 async def test_a_secret_that_is_not_there_is_named() -> None:

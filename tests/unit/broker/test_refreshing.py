@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 
 import pytest
 
 from tests.unit.broker.desk import (
     CLIENT_SECRET,
     ENDPOINT,
+    MARK,
     NEW,
     OLD,
     PLACE,
@@ -23,7 +25,7 @@ from tests.unit.broker.desk import (
 from toolcall_operator.api import times
 from toolcall_operator.broker.refreshing import MEMORY
 from toolcall_operator.core.credentials.secrets import CONSENT, REFRESH_MATERIAL
-from toolcall_operator.core.exchange import Answer
+from toolcall_operator.core.exchange import Answer, Request
 from toolcall_operator.core.reasons import Reason
 from toolcall_operator.errors import Denied, Unavailable
 
@@ -56,6 +58,26 @@ async def test_only_the_keys_that_change_are_written(desk: Desk) -> None:
     ((place, data),) = desk.secrets.writes
     assert (place, set(data)) == (PLACE, {"access_token", "expires_at"})
     assert desk.secrets.text(PLACE)["refresh_token"] == REFRESH
+
+
+async def test_a_statement_of_whose_tokens_they_are_is_kept_up_to_date_where_there_is_one(desk: Desk) -> None:
+    desk.keeps_expiring(PLACE, id_token=f"old-{MARK}-id")
+    desk.keeps_expiring(OTHER, client_id="another")
+    desk.grants(access_token=NEW, id_token=f"new-{MARK}-id")
+
+    await asyncio.gather(desk.value(oauth(PLACE)), desk.value(oauth(OTHER)))
+
+    assert desk.secrets.text(PLACE)["id_token"] == f"new-{MARK}-id"
+    assert "id_token" not in desk.secrets.text(OTHER)
+
+
+async def test_a_refresh_token_that_stays_is_not_written(desk: Desk) -> None:
+    desk.keeps(access_token=OLD, expires_at=times.render(desk.time))
+    desk.keeps_material(token_endpoint=ENDPOINT, refresh_token=REFRESH, labels=(CONSENT, REFRESH_MATERIAL))
+    desk.grants(access_token=NEW, refresh_token=REFRESH)
+
+    assert await desk.value(oauth()) == NEW
+    assert [place for place, _ in desk.secrets.writes] == [PLACE]
 
 
 async def test_a_token_whose_end_is_not_told_has_none(desk: Desk) -> None:
@@ -95,7 +117,7 @@ async def test_the_life_of_a_token_counts_from_before_it_was_asked_for(desk: Des
 async def test_the_form_has_what_the_secret_has_and_no_empty_field(
     desk: Desk, kept: dict[str, str], sent: dict[str, str]
 ) -> None:
-    desk.keeps_expiring(**kept)
+    desk.keeps_expiring(PLACE, left=timedelta(), **kept)
     desk.grants(access_token=NEW)
 
     await desk.value(oauth())
@@ -105,7 +127,7 @@ async def test_the_form_has_what_the_secret_has_and_no_empty_field(
 
 @pytest.mark.parametrize("missing", ("refresh_token", "token_endpoint"))
 async def test_a_token_that_nothing_can_renew_has_expired(desk: Desk, missing: str) -> None:
-    desk.keeps_expiring(**{missing: ""})
+    desk.keeps_expiring(PLACE, left=timedelta(), **{missing: ""})
 
     refused = await desk.refusal(oauth())
 
@@ -187,11 +209,18 @@ async def test_what_could_not_be_written_is_not_redeemed(desk: Desk) -> None:
 async def test_two_secrets_with_one_refresh_token_cause_one_request_and_both_are_written(desk: Desk) -> None:
     for place in (PLACE, OTHER):
         desk.keeps_expiring(place)
-    desk.egress.script(ENDPOINT, answer(access_token=NEW, refresh_token=ROTATED, expires_in=3600), Answer(400))
+    granted = answer(access_token=NEW, refresh_token=ROTATED, expires_in=3600)
+
+    async def slow(_: Request) -> Answer:
+        for _turn in range(20):
+            await asyncio.sleep(0)
+        return granted
+
+    desk.egress.script(ENDPOINT, slow, Answer(400))
 
     outcomes = await asyncio.gather(desk.value(oauth(PLACE)), desk.value(oauth(OTHER)))
 
-    assert outcomes == [NEW, NEW]
+    assert list(outcomes) == [NEW, NEW]
     assert len(desk.forms) == 1
     for place in (PLACE, OTHER):
         assert desk.secrets.text(place)["access_token"] == NEW
@@ -254,6 +283,29 @@ async def test_a_sibling_that_would_be_written_needs_consent_too(desk: Desk) -> 
 
     assert refused.reason == Reason.CREDENTIAL_SOURCE_FORBIDDEN
     assert "default/github-refresh" in refused.message
+    assert desk.egress.sent == []
+
+
+async def test_a_token_is_not_renewed_where_its_sibling_alone_may_be_written(desk: Desk) -> None:
+    lenient = Desk(consent_required=False, secrets=desk.secrets, egress=desk.egress, outcomes=desk.outcomes)
+    lenient.secrets.put(PLACE, {"access_token": OLD, "expires_at": times.render(desk.time)})
+    lenient.keeps_material(token_endpoint=ENDPOINT, refresh_token=REFRESH)
+
+    refused = await lenient.refusal(oauth())
+
+    assert refused.reason == Reason.CREDENTIAL_SOURCE_FORBIDDEN
+    assert "Secret default/github does not carry" in refused.message
+    assert desk.egress.sent == []
+
+
+async def test_a_sibling_of_a_kind_that_is_never_used_is_refused(desk: Desk) -> None:
+    desk.keeps_expiring()
+    desk.keeps_material(token_endpoint=ENDPOINT, refresh_token=REFRESH)
+    desk.secrets.put(SIBLING, desk.secrets.kept[SIBLING].data, type="helm.sh/release.v1")
+
+    refused = await desk.refusal(oauth())
+
+    assert refused.reason == Reason.CREDENTIAL_SOURCE_FORBIDDEN
     assert desk.egress.sent == []
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from urllib.parse import parse_qs
 
 import pytest
@@ -19,7 +19,11 @@ from toolcall_operator.errors import Denied, Unavailable
 URL = "https://idp.example/token"
 WHAT = "the token endpoint of Secret default/github"
 SECRETS = ("sec+ret/1=&", "access-1", "refresh-2")
-FORM = {"grant_type": "refresh_token", "client_id": "me", "client_secret": Hidden(SECRETS[0])}
+FORM: Mapping[str, str | Hidden] = {
+    "grant_type": "refresh_token",
+    "client_id": "me",
+    "client_secret": Hidden(SECRETS[0]),
+}
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +49,7 @@ async def asked(*parts: Part) -> tuple[Grant | Trouble, FakeEgress]:
 async def test_a_grant_holds_both_tokens_and_their_life() -> None:
     grant, _ = await asked(GRANTED)
 
-    assert grant == Grant(Hidden("access-1"), Hidden("refresh-2"), 3600, token_type="Bearer")
+    assert grant == Grant(Hidden("access-1"), Hidden("refresh-2"), 3600, token_type="Bearer")  # noqa: S106 (a type)
     assert not [secret for secret in SECRETS if secret in repr(grant)]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 
@@ -27,10 +28,12 @@ from toolcall_operator.api import times
 from toolcall_operator.broker import writeback
 from toolcall_operator.broker.reading import Reading
 from toolcall_operator.broker.writeback import WriteBack, Writing
+from toolcall_operator.core.credentials.secrets import CONSENT
 from toolcall_operator.core.exchange import Answer
 from toolcall_operator.core.reasons import Reason
 
 GRANTED = answer(access_token=NEW, refresh_token=ROTATED, expires_in=3600)
+SECOND = timedelta(seconds=1)
 THEIRS = f"theirs-{REFRESH}"
 
 
@@ -182,10 +185,47 @@ async def test_a_secret_that_is_replaced_meanwhile_is_used_as_it_is_then(expired
         expired.secrets.remove(PLACE)
         expired.keeps(access_token=PEERS)
 
+    expired.keeps_expiring(left=SECOND)
     expired.secrets.before("write", PLACE, replaced)
 
     assert await expired.value(oauth()) == PEERS
     assert expired.secrets.text(PLACE) == {"access_token": PEERS}
+
+
+async def test_a_secret_that_is_replaced_after_a_conflict_is_left_as_it_is(expired: Desk) -> None:
+    def replaced() -> None:
+        expired.secrets.remove(PLACE)
+        expired.keeps(access_token=OLD, refresh_token=REFRESH)
+
+    expired.secrets.before("write", PLACE, changes(expired, unrelated="1"))
+    expired.secrets.before("read", PLACE, lambda: None, lambda: None, replaced)
+
+    assert await expired.value(oauth()) == OLD
+    assert expired.secrets.text(PLACE) == {"access_token": OLD, "refresh_token": REFRESH}
+
+
+async def test_a_secret_that_may_not_be_used_any_more_is_not_written(expired: Desk) -> None:
+    def withdrawn() -> None:
+        expired.secrets.put(PLACE, expired.secrets.text(PLACE), labels={})
+
+    expired.secrets.before("write", PLACE, withdrawn)
+
+    assert (await expired.refusal(oauth())).reason == Reason.CREDENTIAL_SOURCE_FORBIDDEN
+    assert expired.secrets.text(PLACE)["refresh_token"] == REFRESH
+
+    expired.secrets.put(PLACE, expired.secrets.text(PLACE), labels={CONSENT: "true"})
+    assert await expired.value(oauth()) == NEW
+    assert expired.secrets.text(PLACE)["refresh_token"] == ROTATED
+
+
+async def test_what_is_owed_is_written_also_when_the_token_in_the_secret_is_good_enough(expired: Desk) -> None:
+    expired.keeps_expiring(left=5 * MINUTE)
+    expired.secrets.fail("write", PLACE, errors.Unavailable("the API server is down"))
+    with pytest.raises(errors.Unavailable):
+        await expired.resolve(oauth(early=10 * MINUTE))
+
+    assert await expired.value(oauth(early=MINUTE)) == NEW
+    assert expired.secrets.text(PLACE)["refresh_token"] == ROTATED
 
 
 async def test_of_two_writes_the_one_that_failed_is_made_up_for(desk: Desk) -> None:

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -26,15 +27,15 @@ SOURCE = {"type": "static", "namespace": "default", "name": "github", "key": "to
 GITHUB = {"inject": {"envVar": "GH_TOKEN"}, "source": SOURCE}
 
 
-def asking(**spec: object) -> ToolCall:
+def asking(**spec: Any) -> ToolCall:  # noqa: ANN401 (fields of a manifest)
     """A call that asks for the token."""
     return examples.call(credentials=[GITHUB], **spec)
 
 
-def having(**world: object) -> Stage:
+def having(world: World | None = None) -> Stage:
     """A stage where the token is to be had."""
     broker = FakeBroker({"default/github/token": TOKEN})
-    return Stage(broker=broker, **world).runs(says())  # type: ignore[arg-type]  # the stage's own fields
+    return Stage(world=world or examples.world(), broker=broker).runs(says())
 
 
 @pytest.fixture(autouse=True)

@@ -80,7 +80,7 @@ class SessionStage:
             settings=settings,
             key_hash=lambda uid: f"hash-of-{uid}",
             secrets=self.secrets,
-            consent_required=consent_required,
+            consent_required=lambda: consent_required,
         )
         controller = SessionController(ports)
         self.cluster.wake, self.cluster.wake_class = controller.touch, controller.touch_class

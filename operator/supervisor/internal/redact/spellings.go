@@ -4,28 +4,29 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
 
-// spellings are the forms of a value that are looked for: as it is, and as programs encode it. None is short.
-func spellings(value string) []string {
-	if len(value) < shortest {
-		return nil
+// patterns are the forms of a value that are looked for.
+func patterns(value string) []*pattern {
+	var all []*pattern
+	for _, spelled := range spellings(value) {
+		all = append(all, newPattern(spelled))
 	}
-	all := []string{value}
+	return all
+}
+
+// spellings are a value as it is, and as programs encode it, each once. None is shorter than the value, if that is not short itself.
+func spellings(value string) []string {
+	all := []string{value, hex.EncodeToString([]byte(value)), strings.ToUpper(hex.EncodeToString([]byte(value)))}
 	all = append(all, inBase64(value)...)
-	all = append(all, hex.EncodeToString([]byte(value)), strings.ToUpper(hex.EncodeToString([]byte(value))))
 	all = append(all, inPercent(value)...)
 	all = append(all, inJSON(value)...)
-	var long []string
-	for _, spelled := range all {
-		if len(spelled) >= shortest {
-			long = append(long, spelled)
-		}
-	}
-	return long
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // inBase64 is what a value looks like in the base64 of a text that it stands in, wherever it begins there: the characters that no other byte decides.
@@ -36,7 +37,7 @@ func inBase64(value string) []string {
 			encoded := encoding.EncodeToString([]byte(strings.Repeat("\x00", before) + value))
 			first := (before*8 + 5) / 6            // the first character that has no bit of what stands before
 			whole := (before + len(value)) * 8 / 6 // the characters that are full without what comes behind
-			all = append(all, encoded[first:max(first, whole)])
+			all = append(all, encoded[first:whole])
 		}
 	}
 	return all
@@ -45,17 +46,17 @@ func inBase64(value string) []string {
 // inPercent is a value in a URL (https://www.rfc-editor.org/rfc/rfc3986#section-2.1) or a form, where programs disagree on a slash and a blank.
 func inPercent(value string) []string {
 	var all []string
-	for _, form := range []string{"%%%02X", "%%%02x"} {
+	for _, digits := range []string{"0123456789ABCDEF", "0123456789abcdef"} {
 		for _, kept := range []string{"", "/"} {
-			for _, blank := range []string{fmt.Sprintf(form, ' '), "+"} {
-				all = append(all, percent(value, form, kept, blank))
+			for _, blank := range []string{"%20", "+"} {
+				all = append(all, percent(value, digits, kept, blank))
 			}
 		}
 	}
 	return all
 }
 
-func percent(value, form, kept, blank string) string {
+func percent(value, digits, kept, blank string) string {
 	var b strings.Builder
 	for i := range len(value) {
 		switch c := value[i]; {
@@ -64,7 +65,7 @@ func percent(value, form, kept, blank string) string {
 		case isUnreserved(c) || strings.IndexByte(kept, c) >= 0:
 			b.WriteByte(c)
 		default:
-			fmt.Fprintf(&b, form, c)
+			b.Write([]byte{'%', digits[c>>4], digits[c&15]})
 		}
 	}
 	return b.String()
@@ -76,7 +77,7 @@ func isUnreserved(c byte) bool {
 
 // escapes are how writers of JSON differ: what they spell out although they need not.
 type escapes struct {
-	beyondASCII bool
+	beyondASCII bool // as Python does
 	html        bool // as Go does, for browsers
 	slash       bool // as PHP does
 }
@@ -84,29 +85,40 @@ type escapes struct {
 // inJSON is a value in a text of JSON, without its quotes.
 func inJSON(value string) []string {
 	var all []string
-	for _, e := range []escapes{{}, {beyondASCII: true}, {html: true}, {html: true, beyondASCII: true}, {slash: true}, {slash: true, beyondASCII: true}} {
-		all = append(all, e.escaped(value))
+	for _, beyondASCII := range []bool{false, true} {
+		for _, e := range []escapes{{}, {html: true}, {slash: true}} {
+			e.beyondASCII = beyondASCII
+			all = append(all, e.escaped(value))
+		}
 	}
 	return all
 }
 
+// short is how JSON escapes what has a letter for it (https://www.rfc-editor.org/rfc/rfc8259#section-7).
+var short = map[rune]string{'"': `\"`, '\\': `\\`, '\b': `\b`, '\f': `\f`, '\n': `\n`, '\r': `\r`, '\t': `\t`}
+
 func (e escapes) escaped(value string) string {
 	var b strings.Builder
-	for _, r := range value {
-		switch {
-		case r == '"' || r == '\\' || e.slash && r == '/':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case e.html && (r == '<' || r == '>' || r == '&') || e.beyondASCII && r > '~':
-			units := utf16.AppendRune(nil, r)
-			for _, unit := range units {
+	for len(value) > 0 {
+		r, size := utf8.DecodeRuneInString(value)
+		switch escape, there := short[r]; {
+		case there:
+			b.WriteString(escape)
+		case r == '/' && e.slash:
+			b.WriteString(`\/`)
+		case e.spells(r) && (r != utf8.RuneError || size > 1):
+			for _, unit := range utf16.AppendRune(nil, r) {
 				fmt.Fprintf(&b, `\u%04x`, unit)
 			}
-		case r == utf8.RuneError:
-			return "" // the value is no text, and in no text
 		default:
-			b.WriteRune(r)
+			b.WriteString(value[:size]) // also what is no UTF-8: a program that writes it at all writes it so
 		}
+		value = value[size:]
 	}
 	return b.String()
+}
+
+// spells says whether a character is written as its number.
+func (e escapes) spells(r rune) bool {
+	return r < ' ' || e.beyondASCII && r > '~' || e.html && strings.ContainsRune("<>&\u2028\u2029", r)
 }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from toolcall_operator.adapters.cluster.client import Client
@@ -33,15 +33,17 @@ MOST_NAMED = 24
 """How many Secrets one object may name for somebody who may not get all of the namespace.
 
 The API server charges 350,000 for a question about a right, and lets one expression spend 1,000,000 and one policy
-10,000,000 (k8s.io/apiserver/pkg/apis/cel and pkg/cel/library/cost.go): one question in each expression, and fewer than
-28 in all.
+10,000,000 (k8s.io/apiserver/pkg/apis/cel and pkg/cel/library/cost.go): one question in each expression, and 28 in all
+at most, of which one may be about an AgentIdentity.
 """
 
 _API = "admissionregistration.k8s.io/v1"
 _SECRETS = "authorizer.group('').resource('secrets').namespace(request.namespace)"
 _AGENTS = f"authorizer.group('{GROUP}').resource('{AGENT_IDENTITIES.plural}').namespace(request.namespace)"
-_NEW_SPEC = ("the-spec-is-new", "request.operation == 'CREATE' || object.spec != oldObject.spec")
-_HAS_CREDENTIALS = ("there-are-credentials", "has(object.spec.credentials) && object.spec.credentials.size() > 0")
+
+# Whoever edits nothing but metadata, as finalizers, is not asked: nothing could be deleted otherwise.
+_NEW_SPEC = {"the-spec-is-new": "request.operation == 'CREATE' || object.spec != oldObject.spec"}
+_HAS_CREDENTIALS = {"there-are-credentials": "has(object.spec.credentials) && object.spec.credentials.size() > 0"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ class Policy:
     @property
     def name(self) -> str:
         """Its name, and that of its binding."""
-        return _name(self.resource)
+        return f"{self.resource.plural}.credentials.{GROUP}"
 
     def policy(self) -> Manifest:
         """The ValidatingAdmissionPolicy; what it spells out are defaults, so that it is stored as it is written."""
@@ -97,10 +99,6 @@ class Policy:
         return {"apiVersion": _API, "kind": "ValidatingAdmissionPolicyBinding", "metadata": metadata, "spec": spec}
 
 
-def _name(resource: Resource) -> str:
-    return f"{resource.plural}.credentials.{GROUP}"
-
-
 def _may_get(place: str) -> Iterator[Check]:
     """The writer may get each Secret of `variables.secrets`: a check for each, since one of all would spend too much.
 
@@ -121,13 +119,17 @@ def _may_get(place: str) -> Iterator[Check]:
         )
 
 
-def _may_use(agent: str, place: str, unless: str = "false") -> Check:
-    """The writer may use the AgentIdentity, `unless` there is none."""
+def _may_use(agent: str, place: str) -> Check:
+    """The writer may use the AgentIdentity."""
     return Check(
-        f"{unless} || {_AGENTS}.name({agent}).check('use').allowed()",
+        f"{_AGENTS}.name({agent}).check('use').allowed()",
         f"'{place}: whoever names AgentIdentity ' + request.namespace + '/' + {agent} + "
         "' must have the right to use it'",
     )
+
+
+def _unless(condition: str, check: Check) -> Check:
+    return replace(check, expression=f"{condition} || {check.expression}")
 
 
 _OF_CALLS = Policy(
@@ -137,7 +139,7 @@ _OF_CALLS = Policy(
         "Calls: whoever makes one must be allowed to get each Secret it names, or to use the AgentIdentity. Only as it "
         "is made: its definition lets nobody change the credentials of a call."
     ),
-    when=dict([_HAS_CREDENTIALS]),
+    when=_HAS_CREDENTIALS,
     variables={
         "names": "object.spec.credentials.map(c, has(c.source) ? c.source.name : '')",
         "secrets": "variables.names.filter(name, name != '')",
@@ -160,14 +162,14 @@ _OF_CALLS = Policy(
             "variables.agents.all(name, name == variables.agents[0])",
             "'spec.credentials[].identity.name: a call uses one AgentIdentity, that of its session'",
         ),
-        _may_use("variables.agents[0]", "spec.credentials[].identity.name", "variables.agents.size() == 0"),
+        _unless("variables.agents.size() == 0", _may_use("variables.agents[0]", "spec.credentials[].identity.name")),
     ),
 )
 _OF_IDENTITIES = Policy(
     resource=AGENT_IDENTITIES,
     operations=("CREATE", "UPDATE"),
     why="AgentIdentities: whoever writes what one says must be allowed to get each Secret it names.",
-    when=dict([_NEW_SPEC, _HAS_CREDENTIALS]),
+    when=_NEW_SPEC | _HAS_CREDENTIALS,
     variables={
         "names": (
             "object.spec.credentials.map(c, has(c.static) ? c.static.secretRef.name : "
@@ -181,8 +183,8 @@ _OF_SESSIONS = Policy(
     resource=SESSIONS,
     operations=("CREATE", "UPDATE"),
     why="Sessions: whoever gives one an AgentIdentity must be allowed to use it.",
-    when={
-        **dict([_NEW_SPEC]),
+    when=_NEW_SPEC
+    | {
         "there-is-an-agent": "has(object.spec.agent)",
         "the-agent-is-new": (
             "request.operation == 'CREATE' || !has(oldObject.spec.agent) || oldObject.spec.agent != object.spec.agent"
@@ -202,26 +204,26 @@ async def require(client: Client) -> None:
         Unavailable: it cannot be asked, or a right lacks.
         Rejected: a policy or its binding is not there, or says something else; the text names it and the cure.
     """
-    kept = [
-        *((ADMISSION_POLICIES.named(each.name), each.policy()) for each in POLICIES),
-        *((ADMISSION_BINDINGS.named(each.name), each.binding()) for each in POLICIES),
-    ]
-    problems = await asyncio.gather(*(_problem(client, address, wanted) for address, wanted in kept))
+    problems = await asyncio.gather(*(_problem(client, each) for each in POLICIES))
     if told := list(filter(None, problems)):
         raise Rejected(f"the API server does not ask who may use which Secret: {'; '.join(told)}; apply {FILE}")
 
 
-async def _problem(client: Client, address: Address, wanted: Manifest) -> str:
-    """What is wrong with an object of the cluster; nothing if it is as it should be."""
+async def _problem(client: Client, policy: Policy) -> str:
+    """What is wrong with a policy or its binding in the cluster; nothing if both are as they should be."""
+    policies, bindings = (each.named(policy.name) for each in (ADMISSION_POLICIES, ADMISSION_BINDINGS))
+    return await _difference(client, policies, policy.policy()) or await _difference(client, bindings, policy.binding())
+
+
+async def _difference(client: Client, address: Address, wanted: Manifest) -> str:
+    """How an object of the cluster differs from what is wanted."""
     try:
         found = await client.get(address)
     except Gone:
         return f"there is no {wanted['kind']} {address.name}"
     spec, expected = _said(found.get("spec") or {}), _said(wanted["spec"])
     different = [field for field in sorted({*spec, *expected}) if spec.get(field) != expected.get(field)]
-    if not different:
-        return ""
-    return f"{wanted['kind']} {address.name} has another {' and another '.join(different)}"
+    return f"{wanted['kind']} {address.name} has another {' and another '.join(different)}" if different else ""
 
 
 def _said(part: Any) -> Any:  # noqa: ANN401 (any part of a manifest)

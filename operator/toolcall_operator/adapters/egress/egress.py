@@ -48,9 +48,7 @@ class HttpEgress:
             raise errors.Denied(f"a request is not sent: {objection}")
         outcome = await self._outcome(asking.target(request), request)
         if isinstance(outcome, errors.OperatorError):
-            # Raised here, outside of every `except`: no text of a library hangs on the chain of an error of ours.
-            outcome.__cause__ = outcome.__context__ = None
-            raise outcome
+            raise outcome  # here, outside of every `except`: no text of a library hangs on the chain of it
         return outcome
 
     async def aclose(self) -> None:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 from toolcall_operator.api.agentidentity import AgentCredential, AgentIdentity
 from toolcall_operator.api.credentials import Credential, CredentialSource, IdentityRef
-from toolcall_operator.api.spiceboxsession import SpiceboxSession
 from toolcall_operator.api.toolcall import ToolCall
-from toolcall_operator.core import envnames
+from toolcall_operator.core import envnames, identities
 from toolcall_operator.core import target as targets
 from toolcall_operator.core.credentials.references import EARLY, Kind, Reference, Source
 from toolcall_operator.core.credentials.secrets import PASSTHROUGH
-from toolcall_operator.core.outcomes import Refused
-from toolcall_operator.core.reasons import Reason
+from toolcall_operator.core.outcomes import Refused, Wait
+from toolcall_operator.core.reasons import Reason, Waiting
 from toolcall_operator.core.world import World
+
+Objection = Refused | Wait
 
 _HTTPS = "https://"
 _OF_A_TYPE = (
@@ -26,7 +28,7 @@ _OF_A_TYPE = (
 )
 
 
-def references(call: ToolCall, world: World) -> tuple[Reference, ...] | Refused:
+def references(call: ToolCall, world: World) -> tuple[Reference, ...] | Objection:
     """The credentials that a call asks for, in its order, or the first objection."""
     return next(objections(call, world), None) or tuple(
         _reference(path, each, source)
@@ -35,11 +37,14 @@ def references(call: ToolCall, world: World) -> tuple[Reference, ...] | Refused:
     )
 
 
-def objections(call: ToolCall, world: World) -> Iterator[Refused]:
-    """Everything that speaks against giving the call what it asks for."""
+def objections(call: ToolCall, world: World) -> Iterator[Objection]:
+    """Everything that speaks against giving the call what it asks for.
+
+    What the session's AgentIdentity lacks is asked for anew before a call is refused for it: memory may be behind.
+    """
     for path, each in _each(call):
         yield from _place(path, each, call, world)
-        if isinstance(source := _source(path, each, call, world), Refused):
+        if not isinstance(source := _source(path, each, call, world), Source):
             yield source
         elif each.source:
             yield from _fitting(f"{path}.source", each.source)
@@ -84,7 +89,7 @@ def _conflicts(call: ToolCall) -> Iterator[Refused]:
 
 
 # Where it comes from --------------------------------------------------------------------------------------------------
-def _source(path: str, asked: Credential, call: ToolCall, world: World) -> Source | Refused:
+def _source(path: str, asked: Credential, call: ToolCall, world: World) -> Source | Objection:
     """Where a credential comes from, whether the call names that or an identity does."""
     if asked.source:
         return _own(f"{path}.source", asked.source, call)
@@ -146,21 +151,20 @@ def _spelled(name: str) -> str:
     return alias or name
 
 
-def _named(path: str, asked: IdentityRef, call: ToolCall, world: World) -> Source | Refused:
+def _named(path: str, asked: IdentityRef, call: ToolCall, world: World) -> Source | Objection:
     """The source that the session's AgentIdentity has under a name."""
-    agent = _agent(world.session) if world.session else ""
+    agent = identities.named_by(world.session) if world.session else ""
     if asked.name != agent:
         has = f"has AgentIdentity {agent}" if agent else "has no AgentIdentity"
         words = f"is {asked.name}, and SpiceboxSession {call.spec.session} {has}"
         return _refused(Reason.CREDENTIAL_SOURCE_FORBIDDEN, f"{path}.name", words)
     if world.identity is None:
-        return _refused(
-            Reason.CREDENTIAL_UNRESOLVED, f"{path}.name", f"is {asked.name}, and there is no such AgentIdentity"
-        )
+        words = f"is {asked.name}, and no such AgentIdentity can be read"
+        return _lacking(_refused(Reason.CREDENTIAL_UNRESOLVED, f"{path}.name", words), world)
     found = next((each for each in world.identity.spec.credentials if each.name == asked.credential), None)
     if found is None:
         words = f"is {asked.credential}, which AgentIdentity {asked.name} does not have"
-        return _refused(Reason.CREDENTIAL_UNRESOLVED, f"{path}.credential", words)
+        return _lacking(_refused(Reason.CREDENTIAL_UNRESOLVED, f"{path}.credential", words), world)
     target = targets.found(call, world)
     if found.allowed_hosts and target and target.tool.command is not None:
         words = f"is {asked.credential}, which has allowedHosts: nothing keeps a program to them"
@@ -168,10 +172,9 @@ def _named(path: str, asked: IdentityRef, call: ToolCall, world: World) -> Sourc
     return _of_identity(found, world.identity)
 
 
-def _agent(session: SpiceboxSession) -> str:
-    """The AgentIdentity of a session, as it was when the session was bound, or as it will be."""
-    bound = session.status.resolved_agent if session.status else None
-    return bound or session.spec.agent or ""
+def _lacking(refused: Refused, world: World) -> Objection:
+    """The refusal, where nothing is remembered; else a wait that is over at once, but for a look."""
+    return refused if world.on_demand else Wait(Waiting.SESSION, timedelta(), refused)
 
 
 def _of_identity(credential: AgentCredential, identity: AgentIdentity) -> Source:

@@ -93,7 +93,14 @@ async def test_a_cluster_without_any_is_told_what_lacks_and_what_to_apply() -> N
 
     for name in admission.NAMES:
         assert f"there is no ValidatingAdmissionPolicy {name}" in str(refusal.value)
-        assert f"there is no ValidatingAdmissionPolicyBinding {name}" in str(refusal.value)
+
+
+async def test_a_policy_without_its_binding_refuses_nothing_and_that_is_told() -> None:
+    client = stored()
+    client.remove(ADMISSION_BINDINGS, CALLS)
+
+    with pytest.raises(Rejected, match=rf"Secret: there is no ValidatingAdmissionPolicyBinding {CALLS}; apply"):
+        await admission.require(client)
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,21 @@ async def test_a_body_without_end_is_read_to_its_bound() -> None:
         await server.left.wait()
 
 
+@pytest.mark.parametrize(
+    "head_of", (head(Transfer_Encoding="chunked"), head(Connection="close")), ids=("chunks", "no length")
+)
+@pytest.mark.parametrize(("most", "whole"), ((10, True), (9, False)), ids=("exactly so many", "one too many"))
+async def test_bytes_that_no_length_announces_are_counted(head_of: bytes, most: int, *, whole: bool) -> None:
+    body = b"4\r\nabcd\r\n6\r\nefghij\r\n0\r\n\r\n" if b"chunked" in head_of else b"abcdefghij"
+    async with serving.serving(serving.ends_after(head_of + body)) as server, opened(server.origin) as egress:
+        asking = egress.send(Request("GET", server.origin, answer_bytes=most))
+        if whole:
+            assert (await asking).body == b"abcdefghij"
+        else:
+            with pytest.raises(errors.Unavailable, match="more than 9 bytes"):
+                await asking
+
+
 async def test_a_body_that_says_it_is_too_large_is_not_begun() -> None:
     async with serving.serving(head(Content_Length="1048577")) as server, opened(server.origin) as egress:
         with pytest.raises(errors.Unavailable, match="more than 1048576 bytes"):

@@ -203,7 +203,8 @@ def test_a_pod_asks_for_little_and_may_use_what_its_class_says_and_the_sized_fol
     for each in (*manifest["spec"]["initContainers"], *manifest["spec"]["containers"]):
         assert each["resources"]["requests"] == {"cpu": "10m", "memory": "32Mi", "ephemeral-storage": "32Mi"}
         disk = (
-            f"{1024 + 10 + 20 + 30 + 64 + 36 + 2 * 64}Mi"  # the class's, /tmp, /work, cache, program, spool, archives
+            # the class's, /tmp, its private parts, /work, cache, program, spool, archives
+            f"{1024 + 10 + 10 + 20 + 30 + 64 + 36 + 2 * 64}Mi"
         )
         assert each["resources"]["limits"] == {"cpu": "1500m", "memory": "1Gi", "ephemeral-storage": disk}
 

@@ -30,6 +30,7 @@ def test_every_sandbox_has_its_folders_on_disk_and_each_has_a_bound() -> None:
         "/workspace": {"name": "workspace", "mountPath": "/workspace"},
         "/work": {"name": "work", "mountPath": "/work"},
         "/tmp": {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108 (in the sandbox)
+        "/work/private": {"name": "private", "mountPath": "/work/private"},
         "/var/ap-cache": {"name": "cache", "mountPath": "/var/ap-cache"},
     }
     assert podvolumes.manifests(found) == [
@@ -38,6 +39,7 @@ def test_every_sandbox_has_its_folders_on_disk_and_each_has_a_bound() -> None:
         {"name": "workspace", "emptyDir": {"sizeLimit": "1Gi"}},
         {"name": "work", "emptyDir": {"sizeLimit": "20Mi"}},
         {"name": "tmp", "emptyDir": {"sizeLimit": "10Mi"}},
+        {"name": "private", "emptyDir": {"sizeLimit": "10Mi"}},
         {"name": "cache", "emptyDir": {"sizeLimit": "30Mi"}},
     ]
 

@@ -142,7 +142,7 @@ func TestNothingOfASandboxShowsWhatItsCallsWereGiven(t *testing.T) {
 	s := newSandbox(t)
 	r := printing(`printf "$TOKEN"; printf %s "$TOKEN" | head -c 10`)
 	c, exit := s.run(r)
-	for _, holder := range []any{s.Registry, s.config.Secrets, c, c.streams, *c.streams[0], r, exit, s.List()} {
+	for _, holder := range []any{s.Registry, s.config.Secrets, c, c.streams, c.streams[0], r, exit, s.List()} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x"} {
 			if shown := fmt.Sprintf(verb, holder); strings.Contains(shown, "NoSecret") || strings.Contains(shown, fmt.Sprintf("%x", "NoSecret")) {
 				t.Errorf("%s shows %s", verb, shown)

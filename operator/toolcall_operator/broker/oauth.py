@@ -42,7 +42,7 @@ class OAuth:
         self._refreshing = refreshing
         self._writeback = writeback
         self._now = now
-        self._flights: Flights[tuple[str, str, str, timedelta], Current | Refused] = Flights()
+        self._flights: Flights[tuple[str, str, str], Current | Refused] = Flights()
         self._resting: Cache[tuple[str, str], bool] = Cache()
 
     async def current(self, secret: SecretObject, early: timedelta) -> Current | Refused:
@@ -56,7 +56,7 @@ class OAuth:
         found = _current(secret)
         if isinstance(found, Refused) or not (self._writeback.owes(secret) or self._is_due(found, early)):
             return found
-        return await self._flights.join((*identity(secret), early), partial(self._renewed, secret, early))
+        return await self._flights.join(identity(secret), partial(self._renewed, secret, early))
 
     async def landed(self) -> None:
         """Return once nothing is being renewed."""
@@ -86,7 +86,6 @@ class OAuth:
         secret = await self._reading.needed(earlier.namespace, earlier.name)
         if isinstance(secret, Refused):
             return secret
-        _demand_same_terms(secret, earlier)
         settled = await self._writeback.settle(secret)
         if isinstance(settled, SecretObject):
             _demand_same_terms(settled, earlier)

@@ -85,7 +85,7 @@ class WriteBack:
         if rest:
             self._owed[who] = tuple(rest)
         else:
-            del self._owed[who]
+            self._owed.pop(who, None)
 
     async def _written(self, writing: Writing) -> SecretObject | Refused:
         """The Secret with its tokens, ours or somebody else's.

@@ -104,6 +104,7 @@ async def test_a_fault_that_nobody_waits_for_any_more_is_told_nobody(caplog: pyt
     await settled()
     only.cancel()
     await settled()
+    del only  # it knows the work
 
     with caplog.at_level(logging.DEBUG):
         work.go.set()

@@ -241,6 +241,15 @@ async def test_who_asks_while_an_identity_is_renewed_has_nothing_exchanged_again
     assert len(shop.desk.forms) == 1
 
 
+async def test_a_secret_that_was_read_before_its_identity_was_renewed_has_nothing_exchanged_again(shop: Shop) -> None:
+    before = shop.desk.keeps_expiring()
+    shop.desk.grants(access_token=NEW, expires_in=3600)
+    await shop.minted(FEDERATED)
+
+    assert await shop.minting.minted(FEDERATED, before) == Hidden(f"{MARK}-1")
+    assert len(shop.mint.made_of) == 1
+
+
 async def test_an_identity_that_is_good_is_exchanged_as_it_is(shop: Shop) -> None:
     shop.desk.keeps_expiring(left=timedelta(hours=1))
 

@@ -64,6 +64,17 @@ async def test_an_identity_says_how_early_its_tokens_are_renewed(desk: Desk) -> 
     assert await desk.value(oauth(early=10 * MINUTE)) == NEW
 
 
+async def test_who_renews_early_and_who_renews_late_share_a_renewal(desk: Desk) -> None:
+    desk.keeps_expiring(left=MINUTE)
+    desk.grants(access_token=NEW, refresh_token=ROTATED, expires_in=3600)
+
+    outcomes = await asyncio.gather(*(desk.value(oauth(early=early * MINUTE)) for early in range(1, 11)))
+
+    assert list(outcomes) == [NEW] * 10
+    assert len(desk.forms) == 1
+    assert len(desk.secrets.writes) == 1
+
+
 async def test_a_renewed_token_is_used_by_the_next_call(desk: Desk) -> None:
     desk.keeps_expiring()
     desk.grants(access_token=NEW, expires_in=3600)

@@ -95,13 +95,20 @@ async def test_who_asked_first_may_be_canceled(secrets: FakeSecrets) -> None:
 async def test_a_fault_that_nobody_waits_for_any_more_is_told_nobody(
     secrets: FakeSecrets, caplog: pytest.LogCaptureFixture
 ) -> None:
-    reading = Reading(secrets)
+    reading, held = Reading(secrets), asyncio.Event()
+
+    async def hold() -> None:
+        await held.wait()
+
+    secrets.before("read", PLACE, hold)
     secrets.fail("read", PLACE, Unavailable("the API server is down"))
     only = asyncio.create_task(token(reading))
     await until(lambda: secrets.reads)
 
     only.cancel()
-    await asyncio.gather(only, return_exceptions=True)
+    await asyncio.wait([only])
+    del only  # it knows the read
+    held.set()
     with caplog.at_level(logging.DEBUG):
         assert await token(reading) == b"old"
         gc.collect()  # a task is told of when nobody can ask it any more

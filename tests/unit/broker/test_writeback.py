@@ -218,6 +218,17 @@ async def test_a_secret_that_may_not_be_used_any_more_is_not_written(expired: De
     assert expired.secrets.text(PLACE)["refresh_token"] == ROTATED
 
 
+async def test_a_token_of_somebody_who_does_not_let_it_be_used_is_not_used(expired: Desk) -> None:
+    def withdrawn() -> None:
+        theirs = {"access_token": PEERS, "refresh_token": THEIRS}
+        expired.secrets.put(PLACE, theirs, labels={})
+
+    expired.secrets.before("write", PLACE, withdrawn)
+
+    assert (await expired.refusal(oauth())).reason == Reason.CREDENTIAL_SOURCE_FORBIDDEN
+    assert expired.secrets.text(PLACE) == {"access_token": PEERS, "refresh_token": THEIRS}
+
+
 async def test_what_is_owed_is_written_also_when_the_token_in_the_secret_is_good_enough(expired: Desk) -> None:
     expired.keeps_expiring(left=5 * MINUTE)
     expired.secrets.fail("write", PLACE, errors.Unavailable("the API server is down"))

@@ -7,6 +7,7 @@ import (
 
 // finder knows where in a text a pattern may begin, and which patterns begin alike.
 type finder struct {
+	mute
 	firsts  []uint64         // the first eight bytes of all patterns, sorted
 	starts  map[uint64]*node // the patterns that begin so
 	opening filter           // the first four bytes of all patterns
@@ -79,13 +80,12 @@ func (f *finder) beginsOne(text []byte) bool {
 	return at < len(f.firsts) && (f.firsts[at]^first)>>(8*(shortest-len(text))) == 0
 }
 
-// look is one look through a text.
+// look is one look through the end of a stream.
 type look struct {
 	*finder
-	text   []byte
-	end    bool // nothing more comes
-	hashes *window
-	work   int
+	*tail
+	end  bool // nothing more comes
+	work int
 }
 
 // through gives the text with every pattern in it replaced, the leftmost first, and of those that begin there the longest. From the position it gives

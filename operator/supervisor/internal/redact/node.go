@@ -1,12 +1,8 @@
 package redact
 
-import (
-	"fmt"
-	"io"
-)
-
 // pattern is one form of a secret.
 type pattern struct {
+	mute
 	text string
 	sums []uint64 // the hashes of its beginnings whose lengths are multiples of compared
 }
@@ -35,12 +31,10 @@ func (p *pattern) hash(length int) digest {
 	return digest{sum, power(length)}
 }
 
-// Format writes the replacement, whatever the verb.
-func (p *pattern) Format(to fmt.State, _ rune) { _, _ = io.WriteString(to, Replacement) }
-
 // node is a beginning that patterns share up to where they part, or one of them ends: thousands of tokens of one issuer begin alike, and a text that begins
 // like them is compared with what they share once.
 type node struct {
+	mute
 	of     *pattern // one of them
 	length int
 	hash   digest
@@ -74,6 +68,3 @@ func (n *node) with(p *pattern, same int) *node {
 	n.next[p.text[same]] = n.next[p.text[same]].with(p, same)
 	return n
 }
-
-// Format writes the replacement, whatever the verb.
-func (n *node) Format(to fmt.State, _ rune) { _, _ = io.WriteString(to, Replacement) }

@@ -2,8 +2,7 @@
 package redact
 
 import (
-	"fmt"
-	"io"
+	"bytes"
 	"sync"
 	"sync/atomic"
 )
@@ -17,17 +16,20 @@ const shortest = 8
 // Set is every secret of a sandbox. What was added stays for as long as it lives: a call may write what another one was given.
 // Any number of goroutines may use it. In no text does it show what it is.
 type Set struct {
-	filled atomic.Bool // with anything to look for: a stream pays for a secret only once there is one
+	mute
+	mu    sync.RWMutex
+	known atomic.Pointer[known] // guarded by mu; nil while there is nothing to look for, so that a stream pays for secrets only once there are any
+}
 
-	mu     sync.RWMutex
+// known is what a set knows.
+type known struct {
+	mute
 	values map[string]struct{}
 	finder finder
 }
 
 // NewSet knows no secret yet.
-func NewSet() *Set {
-	return &Set{values: map[string]struct{}{}, finder: finder{starts: map[uint64]*node{}}}
-}
+func NewSet() *Set { return &Set{} }
 
 // Add has these values replaced from now on, in all streams; those of fewer than 8 bytes are not looked for.
 func (s *Set) Add(values ...string) {
@@ -41,26 +43,41 @@ func (s *Set) Add(values ...string) {
 func (s *Set) knows(value string) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	_, known := s.values[value]
-	return known
+	k := s.known.Load()
+	if k == nil {
+		return false
+	}
+	_, there := k.values[value]
+	return there
 }
 
 func (s *Set) add(value string, patterns []*pattern) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, p := range patterns {
-		s.finder.add(p)
+	k := s.known.Load()
+	if k == nil {
+		k = &known{values: map[string]struct{}{}, finder: finder{starts: map[uint64]*node{}}}
+		s.known.Store(k)
 	}
-	s.values[value] = struct{}{}
-	s.filled.Store(true)
+	for _, p := range patterns {
+		k.finder.add(p)
+	}
+	k.values[value] = struct{}{}
 }
 
 // Stream is the way of one stream of bytes. One goroutine at a time may use it. In no text does it show what it is.
 type Stream struct {
-	set    *Set
-	held   []byte // may be the beginning of a secret
-	hashes window // over what is held
-	work   int    // bytes that were compared or hashed, as tests bound it
+	mute
+	set  *Set
+	held atomic.Pointer[tail] // may be the beginning of a secret; nil while nothing is
+	work int                  // bytes that were compared or hashed, as tests bound it
+}
+
+// tail is the end of a stream as it came so far.
+type tail struct {
+	mute
+	text   []byte
+	hashes window
 }
 
 // Stream is a new stream, in which all secrets of the set are replaced, also those that are added later.
@@ -72,13 +89,13 @@ func (s *Set) Stream() *Stream { return &Stream{set: s} }
 // However long secrets are, and whatever they and the stream repeat, each byte and each Write costs at most a look at 128 bytes, times the places where
 // secrets that begin as the text there does part from each other.
 func (s *Stream) Write(p []byte, show func([]byte)) {
-	if !s.set.filled.Load() {
+	if s.set.known.Load() == nil {
 		show(p)
 		return
 	}
-	if p = s.settle(p, show); len(p) > 0 {
-		at := s.look(p, false, show)
-		s.hold(append([]byte(nil), p[at:]...))
+	p = s.settle(p, show)
+	if at := s.look(&tail{text: p}, false, show); at < len(p) {
+		s.held.Store(&tail{text: bytes.Clone(p[at:])})
 	}
 }
 
@@ -87,38 +104,42 @@ const joint = 64
 
 // settle joins what is held back with as much of p as it takes to tell what it is, and gives the rest of p.
 func (s *Stream) settle(p []byte, show func([]byte)) []byte {
-	for some := joint; len(s.held) > 0 && len(p) > 0; some *= 2 {
-		more := p[:min(some, len(p))]
-		text := append(s.held, more...)
-		at := s.look(text, false, show)
-		if over := at - len(s.held); over >= 0 {
-			s.hold(nil)
-			return p[over:]
+	held := s.held.Load()
+	for some := joint; held != nil && len(p) > 0; some *= 2 {
+		before, more := len(held.text), p[:min(some, len(p))]
+		held.text = append(held.text, more...)
+		at := s.look(held, false, show)
+		if at >= before {
+			s.held.Store(nil)
+			return p[at-before:]
 		}
 		p = p[len(more):]
-		if rest := text[at:]; len(rest) > at {
-			// It grows where it is: what is held back of a tool that writes byte by byte is not copied for each.
-			s.held = rest
-			s.hashes.advance(at)
-		} else {
-			s.hold(append([]byte(nil), rest...))
-		}
+		held.drop(at)
 	}
 	return p
 }
 
-func (s *Stream) hold(text []byte) { s.held, s.hashes = text, window{} }
+// drop lets go of the beginning. The rest grows where it is if it is most of it: of a tool that writes byte by byte, it is not copied for each.
+func (t *tail) drop(beginning int) {
+	if rest := t.text[beginning:]; len(rest) <= beginning {
+		*t = tail{text: bytes.Clone(rest)}
+		return
+	}
+	t.text = t.text[beginning:]
+	t.hashes.advance(beginning)
+}
 
 // Flush shows what was held back, at the end of the stream: a secret that was not finished is none.
 func (s *Stream) Flush(show func([]byte)) {
-	s.look(s.held, true, show)
-	s.hold(nil)
+	if held := s.held.Swap(nil); held != nil {
+		s.look(held, true, show)
+	}
 }
 
-// look shows what of a text can be shown, and says where the rest begins.
-func (s *Stream) look(text []byte, end bool, show func([]byte)) (at int) {
+// look shows what can be shown, and says where the rest begins.
+func (s *Stream) look(t *tail, end bool, show func([]byte)) (at int) {
 	s.set.mu.RLock()
-	l := look{finder: &s.set.finder, text: text, end: end, hashes: &s.hashes}
+	l := look{finder: &s.set.known.Load().finder, tail: t, end: end}
 	shown, at := l.through()
 	s.set.mu.RUnlock() // before it is shown: whoever adds a secret waits for no disk
 	s.work += l.work
@@ -127,9 +148,3 @@ func (s *Stream) look(text []byte, end bool, show func([]byte)) (at int) {
 	}
 	return at
 }
-
-// Format writes the replacement, whatever the verb.
-func (s *Set) Format(to fmt.State, _ rune) { _, _ = io.WriteString(to, Replacement) }
-
-// Format writes the replacement, whatever the verb.
-func (s *Stream) Format(to fmt.State, _ rune) { _, _ = io.WriteString(to, Replacement) }

@@ -182,19 +182,25 @@ func TestStreamsAndValuesComeAndGoAtOnce(t *testing.T) {
 	all.Wait()
 }
 
+// holder is as what has a set and streams elsewhere.
+type holder struct {
+	set    *Set
+	stream *Stream
+}
+
 func TestNothingThatHoldsASecretShowsIt(t *testing.T) {
 	set := knowing(secret, secret+"2")
 	stream := set.Stream()
 	written(stream, secret[:10])
 	pattern := newPattern(secret)
 	var logged bytes.Buffer
-	for _, holder := range []any{set, stream, pattern, (*node)(nil).with(pattern, shortest), []any{set, stream}, struct{ Set *Set }{set}} {
-		slog.New(slog.NewTextHandler(&logged, nil)).Info("here", "holder", holder)
-		slog.New(slog.NewJSONHandler(&logged, nil)).Info("here", "holder", holder)
-		asJSON, _ := json.Marshal(holder)
+	for _, of := range []any{set, stream, pattern, (*node)(nil).with(pattern, shortest), []any{set, stream}, struct{ Set *Set }{set}, &holder{set, stream}, []any{holder{set, stream}}} {
+		slog.New(slog.NewTextHandler(&logged, nil)).Info("here", "holder", of)
+		slog.New(slog.NewJSONHandler(&logged, nil)).Info("here", "holder", of)
+		asJSON, _ := json.Marshal(of)
 		logged.Write(asJSON)
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d", "%x", "%X", "%t"} {
-			fmt.Fprintf(&logged, verb+"\n", holder)
+			fmt.Fprintf(&logged, verb+"\n", of)
 		}
 	}
 	for _, form := range []string{secret[:10], fmt.Sprintf("%x", secret[:10]), fmt.Sprintf("%X", secret[:10]), fmt.Sprint([]byte(secret[:4]))} {

@@ -99,7 +99,7 @@ class CredentialSuite(Suite):
         later = await box.run("echo", f"it was {secret.value}.")
 
         assert json.loads(plain.stdout)["TOKEN"] == secret.value
-        assert json.loads(redacted.stdout)["TOKEN"] == "[redacted]"  # noqa: S105 (what stands for one)
+        assert json.loads(redacted.stdout)["TOKEN"] == "[redacted]"
         assert later.stdout == b"it was [redacted].\n"
         assert not secret.shows_in(redacted, later)
 

@@ -14,7 +14,7 @@ from toolcall_operator import errors, ports
 from toolcall_operator.core.credentials.values import Hidden
 from toolcall_operator.core.exchange import Answer, Request
 
-SECRET = "s3cr3t-0123456789"  # noqa: S105 - stands for one
+SECRET = "s3cr3t-0123456789"
 SHORT = timedelta(milliseconds=200)
 
 

@@ -13,7 +13,7 @@ from tests.integration.pipeline import ROOT, Object, a_call, a_class, a_session,
 from tests.integration.pipeline import written as manifests_of
 from toolcall_operator.local import yamlnodes
 
-TOKEN = "ghp_ThisIsNoToken/+1234567890"  # noqa: S105 (it is none)
+TOKEN = "ghp_ThisIsNoToken/+1234567890"
 CONSENT = {"agentprimitives.authzed.com/credential": "true"}
 PAGE = (ROOT / "docs" / "giving-a-tool-a-credential.md").read_text()
 
@@ -78,7 +78,7 @@ def test_the_next_call_does_not_have_it_nor_what_it_left_at_home(tmp_path: Path)
 def test_a_credential_comes_before_the_call_the_session_and_the_class(tmp_path: Path) -> None:
     calls = ended(
         tmp_path,
-        a_secret("a", token="of-the-credential"),  # noqa: S106 (it is none)
+        a_secret("a", token="of-the-credential"),
         a_class(envDefaults={"A": "class", "B": "class", "C": "class"}, redaction="Off"),
         a_session(defaultEnv={"A": "session", "B": "session", "C": "session"}),
         a_call("one", "sh", 'echo "$A $B $C"', env={"B": "call"}, credentials=[asks("A", name="a")]),

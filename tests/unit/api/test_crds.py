@@ -287,7 +287,7 @@ def test_the_schema_and_the_model_accept_the_same_but_for_what_is_marked(kind: s
 
 LONG, NO_NAME = "x" * 131_072, "NOT-A-NAME"
 NO_NAMES = {"pattern": NO_NAME, "maxLength": "A" * 257}
-TOKEN_HASH_IS_MISSING = "streamTokenHash is required when mode is stream or interactive"  # noqa: S105 (a message)
+TOKEN_HASH_IS_MISSING = "streamTokenHash is required when mode is stream or interactive"
 STRICTER = {
     ("ToolCall", "spec.args[]", "maxLength"): manifests.call(args=[LONG]),
     ("ToolCall", "spec.inputArtifacts", "x-kubernetes-list-map-keys"): manifests.call(

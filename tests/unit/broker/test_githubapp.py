@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import jwt
 import pytest
@@ -28,6 +28,7 @@ PEM = KEY.private_bytes(
     serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
 )
 URL = "https://api.github.com/app/installations/77/access_tokens"
+WHOLE = Source(Kind.GITHUB_APP, "default", "app")
 GRANTED = {"token": "ghs_installation", "expires_at": "2026-03-01T13:00:00Z", "permissions": {"contents": "read"}}
 
 
@@ -45,11 +46,10 @@ def secret(**data: bytes | None) -> SecretObject:
 
 
 async def minted(
-    answer: Answer | errors.OperatorError, kept: SecretObject | None = None, url: str = URL, **narrowed: Any
+    answer: Answer | errors.OperatorError, kept: SecretObject | None = None, url: str = URL, source: Source = WHOLE
 ) -> tuple[Minted | Refused, list[Request]]:
     egress = FakeEgress()
     egress.script(url, answer)
-    source = Source(Kind.GITHUB_APP, "default", "app", **narrowed)
     found = await githubapp.minted(source, kept or secret(), None, egress=egress, now=lambda: NOW)
     return found, egress.sent
 
@@ -84,7 +84,9 @@ async def test_the_statement_is_signed_by_the_key_names_the_app_and_is_good_for_
 
 
 async def test_a_token_is_narrowed_to_repositories_and_permissions() -> None:
-    _, (request,) = await minted(granted(), repositories=("site",), permissions=(("contents", "read"),))
+    _, (request,) = await minted(
+        granted(), source=replace(WHOLE, repositories=("site",), permissions=(("contents", "read"),))
+    )
 
     assert json.loads(request.body) == {"repositories": ["site"], "permissions": {"contents": "read"}}
 

@@ -319,7 +319,7 @@ async def test_a_sibling_that_is_only_read_needs_none(desk: Desk) -> None:
 
 async def test_a_sibling_without_the_label_is_passed_over(desk: Desk) -> None:
     desk.keeps_expiring()
-    desk.keeps_material(token_endpoint="https://evil.example", client_id="theirs", labels=(CONSENT,))  # noqa: S106 (none)
+    desk.keeps_material(token_endpoint="https://evil.example", client_id="theirs", labels=(CONSENT,))
     desk.grants(access_token=NEW)
 
     assert await desk.value(oauth()) == NEW
@@ -339,7 +339,7 @@ async def test_a_sibling_that_may_not_be_read_is_not_passed_over(desk: Desk) -> 
 
 async def test_no_secret_of_one_is_sent_to_the_endpoint_of_the_other(desk: Desk) -> None:
     """Whoever may write one of the two would have what is in the other sent to himself."""
-    desk.keeps_expiring(token_endpoint="https://evil.example", client_id="")  # noqa: S106 (none)
+    desk.keeps_expiring(token_endpoint="https://evil.example", client_id="")
     desk.keeps_material(client_id="theirs", client_secret=CLIENT_SECRET)
 
     refused = await desk.refusal(oauth())

@@ -10,7 +10,7 @@ from itertools import count
 
 import pytest
 
-from tests.unit.broker.desk import ENDPOINT, MARK, PLACE, REFRESH, SIBLING, Desk, answer, form, oauth
+from tests.unit.broker.desk import ENDPOINT, MARK, MINUTE, PLACE, REFRESH, SIBLING, Desk, answer, form, oauth
 from toolcall_operator import errors
 from toolcall_operator.api import times
 from toolcall_operator.core.exchange import Answer, Request
@@ -74,7 +74,8 @@ class Chance:
 
     async def ask(self) -> None:
         """Some ask at about the same time, and some of them do not wait for the answer."""
-        asking = [asyncio.create_task(self._desk.resolve(oauth())) for _ in range(self._random.randrange(1, 6))]
+        earlies = self._random.choices((MINUTE, 3 * MINUTE), k=self._random.randrange(1, 6))
+        asking = [asyncio.create_task(self._desk.resolve(oauth(early=early))) for early in earlies]
         for each in asking:
             if self._random.random() < 0.3:
                 for _ in range(self._random.randrange(12)):

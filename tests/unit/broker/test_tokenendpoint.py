@@ -37,7 +37,7 @@ def says(status: int = 200, **said: object) -> Answer:
     return Answer(status, body=json.dumps(said).encode())
 
 
-GRANTED = says(access_token="access-1", refresh_token="refresh-2", expires_in=3600, token_type="Bearer")  # noqa: S106 (it is none)
+GRANTED = says(access_token="access-1", refresh_token="refresh-2", expires_in=3600, token_type="Bearer")
 
 
 async def asked(*parts: Part) -> tuple[Grant | Trouble, FakeEgress]:
@@ -49,7 +49,7 @@ async def asked(*parts: Part) -> tuple[Grant | Trouble, FakeEgress]:
 async def test_a_grant_holds_both_tokens_and_their_life() -> None:
     grant, _ = await asked(GRANTED)
 
-    assert grant == Grant(Hidden("access-1"), Hidden("refresh-2"), 3600, token_type="Bearer")  # noqa: S106 (a type)
+    assert grant == Grant(Hidden("access-1"), Hidden("refresh-2"), 3600, token_type="Bearer")
     assert not [secret for secret in SECRETS if secret in repr(grant)]
 
 
@@ -88,14 +88,14 @@ async def test_the_form_is_posted_and_its_values_are_escaped() -> None:
     ),
 )
 async def test_a_life_is_a_number_of_seconds_or_unknown(life: object, seconds: int | None) -> None:
-    grant, _ = await asked(says(access_token="access-1", expires_in=life))  # noqa: S106 (it is none)
+    grant, _ = await asked(says(access_token="access-1", expires_in=life))
 
     assert grant == Grant(Hidden("access-1"), None, seconds)
 
 
 @pytest.mark.parametrize("refresh", ("", None, 7, "two\nlines", "ü", "x" * 65_537))
 async def test_a_refresh_token_that_cannot_be_one_is_none(refresh: object) -> None:
-    grant, _ = await asked(says(access_token="access-1", refresh_token=refresh))  # noqa: S106 (it is none)
+    grant, _ = await asked(says(access_token="access-1", refresh_token=refresh))
 
     assert grant == Grant(Hidden("access-1"))
 

@@ -8,7 +8,7 @@ from toolcall_operator.core import exchange
 from toolcall_operator.core.credentials.values import Hidden
 from toolcall_operator.core.exchange import Answer, Origin, Request
 
-SECRET = "s3cr3t-0123456789"  # noqa: S105 - stands for one
+SECRET = "s3cr3t-0123456789"
 
 
 class TestOrigin:

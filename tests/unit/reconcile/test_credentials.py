@@ -22,7 +22,7 @@ from toolcall_operator.core.world import World
 from toolcall_operator.errors import Unavailable
 from toolcall_operator.reconcile import equipping
 
-TOKEN = "ghp_ThisIsNoToken1234567890"  # noqa: S105 (it is none)
+TOKEN = "ghp_ThisIsNoToken1234567890"
 SOURCE = {"type": "static", "namespace": "default", "name": "github", "key": "token"}
 GITHUB = {"inject": {"envVar": "GH_TOKEN"}, "source": SOURCE}
 

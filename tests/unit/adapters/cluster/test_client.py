@@ -17,7 +17,7 @@ from toolcall_operator.adapters.cluster.client import Client, Selection
 from toolcall_operator.adapters.cluster.resources import PODS, TOOLCALLS
 
 POD = PODS.named("pod", "space")
-SECRET = "it-must-not-show"  # noqa: S105 - stands for one
+SECRET = "it-must-not-show"
 
 
 @pytest.fixture
@@ -220,7 +220,7 @@ class TestCredentials:
         assert "Bearer third" not in {asked.headers["Authorization"] for asked in server.asked}
 
     async def test_kopf_is_given_fresh_ones(self, client: Client) -> None:
-        assert (await client.connection_info())["token"] == "second"  # noqa: S105 - a test's
+        assert (await client.connection_info())["token"] == "second"
 
 
 class TestTrouble:

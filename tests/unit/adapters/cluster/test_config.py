@@ -22,7 +22,7 @@ from toolcall_operator import errors
 from toolcall_operator.adapters.cluster import config
 from toolcall_operator.adapters.cluster.config import Kubeconfig, ServiceAccount
 
-SECRET = "it-must-not-show"  # noqa: S105 - stands for one
+SECRET = "it-must-not-show"
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +130,7 @@ class TestKubeconfig:
 
     async def test_a_plugin_s_token_is_renewed_before_its_end(self, tmp_path: Path) -> None:
         ends = datetime.now(UTC).replace(microsecond=0) + timedelta(minutes=10)
-        user = plugin(tmp_path, credential(token="fresh", expirationTimestamp=ends.isoformat()))  # noqa: S106 - a test's
+        user = plugin(tmp_path, credential(token="fresh", expirationTimestamp=ends.isoformat()))
 
         found = await written(tmp_path, user).load()
 
@@ -139,7 +139,7 @@ class TestKubeconfig:
         assert timedelta(minutes=1) < ends - found.renew_at < timedelta(minutes=5)
 
     async def test_a_plugin_runs_anew_each_time_it_is_asked(self, tmp_path: Path) -> None:
-        kubeconfig = written(tmp_path, plugin(tmp_path, credential(token="t")))  # noqa: S106 - a test's
+        kubeconfig = written(tmp_path, plugin(tmp_path, credential(token="t")))
         await kubeconfig.load(await kubeconfig.load())
 
         assert (tmp_path / "ran").read_text().split() == ["ran", "ran"]

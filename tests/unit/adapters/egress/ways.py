@@ -13,7 +13,7 @@ from toolcall_operator.adapters.egress.egress import HttpEgress
 from toolcall_operator.adapters.egress.policy import Policy
 from toolcall_operator.core.exchange import Answer, Request
 
-SECRET = "s3cr3t-0123456789"  # noqa: S105 - stands for one
+SECRET = "s3cr3t-0123456789"
 SHORT = timedelta(milliseconds=200)
 
 

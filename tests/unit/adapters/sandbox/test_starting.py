@@ -81,7 +81,7 @@ def test_a_call_that_is_bound_to_no_folders_is_the_same_below_any_root() -> None
     assert starting.below("/scratch/one", request) is request
 
 
-TOKEN = "ghp_0123456789"  # noqa: S105 (of the golden frames)
+TOKEN = "ghp_0123456789"
 
 
 @pytest.mark.parametrize(

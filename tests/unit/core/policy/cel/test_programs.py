@@ -12,7 +12,7 @@ import pytest
 from toolcall_operator.core.policy.cel import programs
 from toolcall_operator.core.policy.cel.programs import Kind, Scope
 
-SECRET = "hunter2"  # noqa: S105 - a value that no message may show
+SECRET = "hunter2"
 
 
 class Colour(StrEnum):

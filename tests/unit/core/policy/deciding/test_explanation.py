@@ -90,7 +90,7 @@ def test_without_a_toolspec_that_is_all_there_is_to_tell() -> None:
 
 
 def test_nothing_sensitive_is_told() -> None:
-    text = told(toolspec(READER), argv=("--token=hunter2", "a"), program="reader", DB_PASSWORD="geheim")  # noqa: S106 (not one)
+    text = told(toolspec(READER), argv=("--token=hunter2", "a"), program="reader", DB_PASSWORD="geheim")
 
     assert "hunter2" not in text
     assert "geheim" not in text

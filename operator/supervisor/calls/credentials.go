@@ -4,6 +4,7 @@ import (
 	"log"
 	"maps"
 	"slices"
+	"time"
 
 	"toolcall-operator/supervisor/internal/private"
 	"toolcall-operator/supervisor/shim"
@@ -31,7 +32,7 @@ func (b Base) house(spec *shim.Spec, request wire.Start, home *private.Home) {
 }
 
 // clear removes what a call that carried credentials leaves when it has ended. Until the processes of one that is lost are dead, which may take as long
-// as the kernel likes, they still have them.
+// as the kernel likes, they still have them; and a home that cannot be removed holds up every other call where only that keeps it from them.
 func (r *Registry) clear(c *Call, home *private.Home) {
 	if home == nil {
 		return
@@ -41,12 +42,19 @@ func (r *Registry) clear(c *Call, home *private.Home) {
 			continue
 		}
 	}
-	leave(home)
+	for !leave(home) && r.config.Exclusive {
+		time.Sleep(removeEvery)
+	}
 }
 
-// leave removes the home of a call whose processes are dead. What cannot be removed stays out of reach of all calls, and the next boot tries again.
-func leave(home *private.Home) {
-	if err := home.Remove(); err != nil {
+// removeEvery is the pause before what could not be removed is tried again.
+const removeEvery = time.Second
+
+// leave removes a home that no process uses. What cannot be removed now, the next boot removes.
+func leave(home *private.Home) (gone bool) {
+	err := home.Remove()
+	if err != nil {
 		log.Print(err)
 	}
+	return err == nil
 }

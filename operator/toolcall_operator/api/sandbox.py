@@ -72,7 +72,9 @@ class Resources(Model):
     memory: Bytes = Field(description="How much memory it may use.")
     ephemeral_storage: Bytes = Field(description="How much of the node's disk it may use.")
     pids_limit: Pids = Field(default=64, description="How many processes one call may have.")
-    tmp_size: Bytes = Field(default=50 * MiB, description="The size of /tmp.")
+    tmp_size: Bytes = Field(
+        default=50 * MiB, description="The size of /tmp, and as much again for the homes of calls with credentials."
+    )
     work_size: Bytes = Field(default=100 * MiB, description="The size of /work.")
     cache_size: Bytes = Field(default=2 * GiB, description="The size of the cache volume.")
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from toolcall_operator.broker import documents
 from toolcall_operator.broker.documents import Document
@@ -16,6 +16,8 @@ DOCUMENT_BYTES = 256 * 1024
 _RESOURCE = "/.well-known/oauth-protected-resource"
 _SERVER = "/.well-known/oauth-authorization-server"
 _HTTPS = "https://"
+# What both sides say is compared and put together as text, never parsed: readers of URLs differ, and some raise.
+_URL = re.compile(r"(?P<host>https://[^/?#\\\s]+)(?P<path>/[^?#\s]*)?(?P<query>\?[^#\s]*)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +35,9 @@ async def authorization_server(resource: str, trusted: Sequence[str], egress: Eg
     what the server says likewise (https://www.rfc-editor.org/rfc/rfc8414#section-3.3): whoever answers for another
     would have its tokens sent to himself.
     """
-    if not resource.startswith(_HTTPS):
-        return "the resource is not asked, as its address does not begin with https://"
-    about = await _document(_well_known(resource, _RESOURCE), egress)
+    if (place := _well_known(resource, _RESOURCE)) is None:
+        return "the resource is not asked, as its address is not https://, a host and perhaps a path"
+    about = await _document(place, egress)
     if isinstance(about, str):
         return f"the resource {about}"
     if not _same(about.get("resource"), resource):
@@ -47,9 +49,9 @@ async def authorization_server(resource: str, trusted: Sequence[str], egress: Eg
 
 
 async def _server(issuer: str, egress: Egress) -> AuthorizationServer | str:
-    if not issuer.startswith(_HTTPS):
-        return "the authorization server is not asked, as its issuer does not begin with https://"
-    about = await _document(_well_known(issuer, _SERVER), egress)
+    if (place := _well_known(issuer.removesuffix("/"), _SERVER)) is None:
+        return "the authorization server is not asked, as its issuer is not https://, a host and perhaps a path"
+    about = await _document(place, egress)
     if isinstance(about, str):
         return f"the authorization server {about}"
     if about.get("issuer") != issuer:
@@ -65,12 +67,12 @@ async def _document(url: str, egress: Egress) -> Document | str:
     return await documents.document(egress, Request("GET", url, headers, answer_bytes=DOCUMENT_BYTES))
 
 
-def _well_known(url: str, suffix: str) -> str:
+def _well_known(url: str, suffix: str) -> str | None:
     """Where the metadata of a URL is: the suffix comes between its host and its path, if it has one."""
-    parts = urlsplit(url)
-    path = parts.path if parts.path != "/" else ""
-    query = f"?{parts.query}" if parts.query else ""
-    return f"{parts.scheme}://{parts.netloc}{suffix}{path}{query}"
+    if (parts := _URL.fullmatch(url)) is None:
+        return None
+    path = parts["path"] or ""
+    return f"{parts['host']}{suffix}{'' if path == '/' else path}{parts['query'] or ''}"
 
 
 def _named(about: Document) -> Sequence[str]:
@@ -80,9 +82,7 @@ def _named(about: Document) -> Sequence[str]:
 
 def _same(said: object, asked: str) -> bool:
     """Whether it is the same URL: that of a host alone may end with a slash or not."""
-    return isinstance(said, str) and _whole(said) == _whole(asked)
-
-
-def _whole(url: str) -> str:
-    parts = urlsplit(url)
-    return f"{url}/" if not parts.path and not parts.query and not url.endswith("/") else url
+    parts = _URL.fullmatch(asked)
+    if parts and not parts["query"] and parts["path"] in {None, "/"}:
+        return said in {parts["host"], f"{parts['host']}/"} if isinstance(said, str) else False
+    return said == asked

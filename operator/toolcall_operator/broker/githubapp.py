@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import jwt
 
-from toolcall_operator.broker import documents
+from toolcall_operator.broker import documents, rsakeys
 from toolcall_operator.broker.minted import Minted
 from toolcall_operator.core.credentials import layouts, text
 from toolcall_operator.core.credentials.layouts import GitHubApp
@@ -47,7 +47,7 @@ async def minted(
         return _invalid(secret, words)
     statement = _statement(app, now())
     if statement is None:
-        return _invalid(secret, "key private-key is no RSA private key in PEM")
+        return _invalid(secret, "key private-key is no RSA private key in PEM, or has more than 4,096 bits")
     answer = await documents.document(egress, _request(source, app, statement))
     if isinstance(answer, str):
         return _unresolved(app, f"GitHub {answer}")
@@ -69,12 +69,14 @@ def _malformed(app: GitHubApp) -> str:
 
 
 def _statement(app: GitHubApp, now: datetime) -> Hidden | None:
-    """What proves to be the app; None if its key is none. What a library says of the key may be part of it."""
-    issued = int((now - EARLIER).astimezone(UTC).timestamp())
-    claims = {"iss": app.app_id, "iat": issued, "exp": int((now + LATER).timestamp())}
+    """What proves to be the app; None if its key is none, or too short to sign anything."""
+    key = rsakeys.private_key(app.private_key)
+    if key is None:
+        return None
+    claims = {"iss": app.app_id, "iat": int((now - EARLIER).timestamp()), "exp": int((now + LATER).timestamp())}
     try:
-        return Hidden(jwt.encode(claims, app.private_key.reveal(), algorithm="RS256"))
-    except Exception:  # noqa: BLE001 (whatever it is, its text and its chain end here)
+        return Hidden(jwt.encode(claims, key, algorithm="RS256"))
+    except ValueError:
         return None
 
 

@@ -14,8 +14,8 @@ type finder struct {
 	inside  filter           // each four of their first eight bytes
 }
 
-// filter says of four bytes that they are not among those that were marked; of some others it does not know. It lies in the fastest cache, and has 1 % of
-// its bits set by 32 tokens.
+// filter says of four bytes that they are not among those that were marked; of some others it does not know. It lies in the fastest cache, and has at
+// most 2 % of its bits set by 32 tokens.
 type filter [1 << 11]uint64
 
 func (f *filter) mark(four uint32) {

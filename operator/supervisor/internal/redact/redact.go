@@ -70,7 +70,7 @@ type Stream struct {
 	mute
 	set  *Set
 	held atomic.Pointer[tail] // may be the beginning of a secret; nil while nothing is
-	work int                  // bytes that were compared or hashed, as tests bound it
+	work int                  // bytes that were compared, hashed or held back anew, as tests bound it
 }
 
 // tail is the end of a stream as it came so far.
@@ -96,6 +96,7 @@ func (s *Stream) Write(p []byte, show func([]byte)) {
 	p = s.settle(p, show)
 	if at := s.look(&tail{text: p}, false, show); at < len(p) {
 		s.held.Store(&tail{text: bytes.Clone(p[at:])})
+		s.work += len(p) - at
 	}
 }
 
@@ -114,19 +115,21 @@ func (s *Stream) settle(p []byte, show func([]byte)) []byte {
 			return p[at-before:]
 		}
 		p = p[len(more):]
-		held.drop(at)
+		s.work += held.drop(at)
 	}
 	return p
 }
 
-// drop lets go of the beginning. The rest grows where it is if it is most of it: of a tool that writes byte by byte, it is not copied for each.
-func (t *tail) drop(beginning int) {
+// drop lets go of the beginning, and says how much it copied for that. If the rest is most of it, it grows where it is: of a tool that writes byte by
+// byte, what is held back is not copied for each.
+func (t *tail) drop(beginning int) (copied int) {
 	if rest := t.text[beginning:]; len(rest) <= beginning {
 		*t = tail{text: bytes.Clone(rest)}
-		return
+		return len(rest)
 	}
 	t.text = t.text[beginning:]
 	t.hashes.advance(beginning)
+	return 0
 }
 
 // Flush shows what was held back, at the end of the stream: a secret that was not finished is none.

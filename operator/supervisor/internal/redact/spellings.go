@@ -95,15 +95,15 @@ func inJSON(value string) []string {
 }
 
 // short is how JSON escapes what has a letter for it (https://www.rfc-editor.org/rfc/rfc8259#section-7).
-var short = map[rune]string{'"': `\"`, '\\': `\\`, '\b': `\b`, '\f': `\f`, '\n': `\n`, '\r': `\r`, '\t': `\t`}
+var short = [utf8.RuneSelf]string{'"': `\"`, '\\': `\\`, '\b': `\b`, '\f': `\f`, '\n': `\n`, '\r': `\r`, '\t': `\t`}
 
 func (e escapes) escaped(value string) string {
 	var b strings.Builder
 	for len(value) > 0 {
 		r, size := utf8.DecodeRuneInString(value)
-		switch escape, there := short[r]; {
-		case there:
-			b.WriteString(escape)
+		switch {
+		case r < utf8.RuneSelf && short[r] != "":
+			b.WriteString(short[r])
 		case r == '/' && e.slash:
 			b.WriteString(`\/`)
 		case e.spells(r) && (r != utf8.RuneError || size > 1):

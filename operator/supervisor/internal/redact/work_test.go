@@ -49,7 +49,7 @@ func attacks(length int) map[string]attack {
 func ignore([]byte) {}
 
 func TestNoTextCostsMoreThanItsLengthWhateverTheLengthOfTheSecrets(t *testing.T) {
-	for _, length := range []int{1 << 10, 1 << 13, 1 << 16} {
+	for _, length := range []int{1 << 10, 1 << 12, 1 << 15} {
 		for name, a := range attacks(length) {
 			stream, writes := knowing(a.values...).Stream(), 0
 			for _, piece := range pieces(a.text, always(a.mostBytes)) {
@@ -58,7 +58,7 @@ func TestNoTextCostsMoreThanItsLengthWhateverTheLengthOfTheSecrets(t *testing.T)
 			}
 			stream.Flush(ignore)
 			// At each place, and again where a write begins: what is compared and what is hashed on the way to each parting. And each byte a few times when it comes.
-			most := (len(a.text)+writes+1)*(a.partings+1)*2*compared + 3*len(a.text)
+			most := (len(a.text)+writes+1)*(a.partings+1)*2*compared + 4*len(a.text)
 			if stream.work > most {
 				t.Errorf("%s of %d bytes: %d bytes were looked at, more than %d", name, length, stream.work, most)
 			}
@@ -71,5 +71,19 @@ func TestAnOrdinaryTextIsHardlyLookedAt(t *testing.T) {
 	stream.Write(text, ignore)
 	if stream.work > len(text)/1000 {
 		t.Errorf("%d bytes of %d were", stream.work, len(text))
+	}
+}
+
+func TestWhatIsHeldBackTakesNoMoreRoomHoweverLongTheStream(t *testing.T) {
+	const length = 1 << 12
+	for _, size := range []int{1, 100, 2 * length} {
+		stream := knowing(strings.Repeat("a", length) + "b").Stream()
+		for _, piece := range pieces(strings.Repeat("a", 20*length), always(size)) {
+			stream.Write([]byte(piece), ignore)
+		}
+		held := stream.held.Load()
+		if text, hashes := cap(held.text), cap(held.hashes.sums); text > 4*(length+size) || hashes > 4*(length+size) {
+			t.Errorf("in pieces of %d: room for %d bytes and %d hashes", size, text, hashes)
+		}
 	}
 }

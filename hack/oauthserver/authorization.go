@@ -60,12 +60,6 @@ func (a *authorizationServer) JWTProfile(_ context.Context, r *op.Request[oidc.J
 	}), nil
 }
 
-func (a *authorizationServer) Keys(context.Context, *op.Request[struct{}]) (*op.Response, error) {
-	return op.NewResponse(struct {
-		Keys []string `json:"keys"`
-	}{[]string{}}), nil // its tokens are no statements
-}
-
 // metadata tells of issuers: https://www.rfc-editor.org/rfc/rfc8414#section-3
 type metadata struct {
 	op.UnimplementedMetadataServer
@@ -74,18 +68,16 @@ type metadata struct {
 
 func (m *metadata) AuthorizationServerMetadata(_ context.Context, r *op.Request[op.MetadataRequest]) (*op.Response, error) {
 	if r.Data.IssuerPath == providerPath {
-		return described(m.site.provider.issuer, oidc.GrantTypeRefreshToken, oidc.GrantTypeTokenExchange), nil
+		return op.NewResponse(m.site.provider.described()), nil
 	}
 	if server, there := m.site.metadata[r.Data.IssuerPath]; there {
-		return described(server.issuer, oidc.GrantTypeBearer), nil
+		return op.NewResponse(described(server.issuer, oidc.GrantTypeBearer)), nil
 	}
 	return nil, op.NewStatusError(oidc.ErrInvalidRequest(), http.StatusNotFound)
 }
 
-func described(issuer string, grants ...oidc.GrantType) *op.Response {
-	return op.NewResponse(&oidc.DiscoveryConfiguration{
-		Issuer: issuer, TokenEndpoint: issuer + "/token", JwksURI: issuer + "/keys", GrantTypesSupported: grants,
-	})
+func described(issuer string, grants ...oidc.GrantType) *oidc.DiscoveryConfiguration {
+	return &oidc.DiscoveryConfiguration{Issuer: issuer, TokenEndpoint: issuer + tokenPath, GrantTypesSupported: grants}
 }
 
 // describe tells of a resource: https://www.rfc-editor.org/rfc/rfc9728#section-3

@@ -75,6 +75,12 @@ func (p *provider) Keys(context.Context, *op.Request[struct{}]) (*op.Response, e
 	return op.NewResponse(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{key}}), nil
 }
 
+func (p *provider) described() *oidc.DiscoveryConfiguration {
+	about := described(p.issuer, oidc.GrantTypeRefreshToken, oidc.GrantTypeTokenExchange)
+	about.JwksURI = p.issuer + keysPath
+	return about
+}
+
 // RefreshToken rotates: a refresh token is good for one use.
 func (p *provider) RefreshToken(_ context.Context, r *op.ClientRequest[oidc.RefreshTokenRequest]) (*op.Response, error) {
 	who, good := p.refresh.take(r.Data.RefreshToken)

@@ -30,6 +30,8 @@ const (
 	evilPath     = "/evil"     // an authorization server like the other, which nobody should trust
 	impostorPath = "/impostor" // an issuer whose metadata is that of another
 	honestPath   = "/api/honest"
+
+	tokenPath, keysPath = "/token", "/keys" // behind the path of each
 )
 
 func newSite(origin, appKey string) (*site, error) {
@@ -77,7 +79,7 @@ func (s *site) handler() http.Handler {
 }
 
 func register(server op.Server) http.Handler {
-	return op.RegisterServer(server, op.Endpoints{Token: op.NewEndpoint("/token"), JwksURI: op.NewEndpoint("/keys")})
+	return op.RegisterServer(server, op.Endpoints{Token: op.NewEndpoint(tokenPath), JwksURI: op.NewEndpoint(keysPath)})
 }
 
 func init() {

@@ -30,10 +30,10 @@ func exclusively(c *wire.Credentials) { c.Exclusive = true }
 // refused expects that a call is refused for now, in these words, and is not remembered.
 func (s sandbox) refused(r wire.Start, words string) {
 	s.t.Helper()
-	c, _, err := s.Start(r, nil)
+	_, _, err := s.Start(r, nil)
 	var ours *Unavailable
 	if !errors.As(err, &ours) || !strings.Contains(err.Error(), words) {
-		s.t.Errorf("start: %v, %v", c, err)
+		s.t.Errorf("start: %v", err)
 	}
 	if _, err := s.Find(r.UID); !errors.Is(err, ErrUnknown) {
 		s.t.Errorf("find: %v", err)

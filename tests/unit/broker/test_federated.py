@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qsl
@@ -11,7 +12,7 @@ import pytest
 
 from tests.fakes.egress import FakeEgress, Part
 from toolcall_operator import errors
-from toolcall_operator.broker import discovery, patience
+from toolcall_operator.broker import patience
 from toolcall_operator.broker.federated import Federation
 from toolcall_operator.broker.minted import Minted
 from toolcall_operator.core.credentials.references import Kind, Source
@@ -27,7 +28,10 @@ ABOUT_RESOURCE = "https://api.example/.well-known/oauth-protected-resource/mcp"
 ABOUT_SERVER = "https://as.example/.well-known/oauth-authorization-server/tenant"
 REDEEMED_AT = "https://as.example/tenant/token"
 ACCESS, IDENTITY, ASSERTION, SECRET = "the-access-token", "the-id-token", "the-assertion", "the-client-secret"
+MINTED = "the-minted-token"
+SECRETS = (ACCESS, IDENTITY, ASSERTION, SECRET, MINTED)
 TYPES = "urn:ietf:params:oauth:token-type:"
+ID_JAG = f"{TYPES}id-jag"
 
 SOURCE = Source(
     Kind.FEDERATED, "default", "me", resource="https://api.example", resource_server_url=RESOURCE, scopes=("a", "b")
@@ -39,6 +43,13 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(patience, "PATIENCE_SECONDS", 0.01)
 
 
+@pytest.fixture(autouse=True)
+def _nothing_shows(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    caplog.set_level("DEBUG")
+    yield
+    assert not [text for text in (*SECRETS, "hush") if text in caplog.text]
+
+
 def said(status: int = 200, /, **fields: object) -> Answer:
     return Answer(status, body=json.dumps(fields).encode())
 
@@ -48,8 +59,8 @@ def scripts(**changed: Part) -> dict[str, Part]:
     return {
         "resource": said(resource=RESOURCE, authorization_servers=["https://other.example", SERVER]),
         "server": said(issuer=SERVER, token_endpoint=REDEEMED_AT),
-        "provider": said(access_token=ASSERTION, issued_token_type=f"{TYPES}id-jag", token_type="N_A", expires_in=60),
-        "redeemed": said(access_token="minted", token_type="Bearer", expires_in=600),
+        "provider": said(access_token=ASSERTION, issued_token_type=ID_JAG, token_type="N_A", expires_in=60),
+        "redeemed": said(access_token=MINTED, token_type="Bearer", expires_in=600),
         **changed,
     }
 
@@ -67,7 +78,9 @@ async def minted(
     for name, part in scripts(**(changed or {})).items():
         egress.script(places[name], part)
     federation = Federation(egress, lambda: NOW, (SERVER,))
-    return await federation.minted(source, secret or kept(), Hidden(ACCESS)), egress
+    found = await federation.minted(source, secret or kept(), Hidden(ACCESS))
+    assert not [text for text in (*SECRETS, "hush") if text in f"{found!r} {egress.sent!r}"]
+    return found, egress
 
 
 def form(request: Request) -> dict[str, str]:
@@ -77,7 +90,7 @@ def form(request: Request) -> dict[str, str]:
 async def test_it_is_discovered_then_stated_then_redeemed() -> None:
     found, egress = await minted()
 
-    assert found == Minted(Hidden("minted"), NOW + timedelta(minutes=10))
+    assert found == Minted(Hidden(MINTED), NOW + timedelta(minutes=10))
     assert [request.url for request in egress.sent] == [ABOUT_RESOURCE, ABOUT_SERVER, PROVIDER, REDEEMED_AT]
 
 
@@ -87,7 +100,7 @@ async def test_the_provider_is_asked_for_a_statement_to_that_server_alone() -> N
     (request,) = egress.sent_to(PROVIDER)
     assert form(request) == {
         "grant_type": "urn:ietf:params:oauth:grant-type:token-exchange",
-        "requested_token_type": f"{TYPES}id-jag",
+        "requested_token_type": ID_JAG,
         "subject_token": ACCESS,
         "subject_token_type": f"{TYPES}access_token",
         "audience": SERVER,
@@ -118,7 +131,7 @@ async def test_the_server_is_given_the_statement_and_no_more() -> None:
 
 @pytest.mark.parametrize("life", ({}, {"expires_in": 0}, {"expires_in": -1}, {"expires_in": "soon"}))
 async def test_a_token_whose_end_nobody_tells_is_good_for_five_minutes(life: dict[str, Any]) -> None:
-    found, _ = await minted({"redeemed": said(access_token="minted", **life)})
+    found, _ = await minted({"redeemed": said(access_token=MINTED, **life)})
 
     assert isinstance(found, Minted)
     assert found.expires_at == NOW + timedelta(minutes=5)
@@ -126,15 +139,9 @@ async def test_a_token_whose_end_nobody_tells_is_good_for_five_minutes(life: dic
 
 LIES: tuple[tuple[str, dict[str, Part]], ...] = (
     ("another resource", {"resource": said(resource="https://api.example/other", authorization_servers=[SERVER])}),
-    ("no resource", {"resource": said(authorization_servers=[SERVER])}),
     ("a server nobody trusts", {"resource": said(resource=RESOURCE, authorization_servers=["https://evil.example"])}),
-    ("nearly the server", {"resource": said(resource=RESOURCE, authorization_servers=[f"{SERVER}/"])}),
-    ("a server that is no list", {"resource": said(resource=RESOURCE, authorization_servers=SERVER)}),
     ("another issuer", {"server": said(issuer="https://evil.example", token_endpoint=REDEEMED_AT)}),
     ("an endpoint without TLS", {"server": said(issuer=SERVER, token_endpoint="http://as.example/token")}),
-    ("no endpoint", {"server": said(issuer=SERVER)}),
-    ("no JSON", {"resource": Answer(200, body=b"<html>hush")}),
-    ("nothing", {"resource": Answer(404, body=b"hush")}),
     ("a redirect", {"resource": Answer(302, {"location": "https://evil.example/hush"})}),
     ("an address inside", {"server": errors.Denied("hush")}),
 )
@@ -147,20 +154,9 @@ async def test_who_lies_is_given_nothing(changed: dict[str, Part]) -> None:
     assert isinstance(found, Refused)
     assert found.reason is Reason.CREDENTIAL_UNRESOLVED
     assert found.message.startswith("discovery: ")
-    assert "hush" not in found.message
     for request in egress.sent:
         assert request.body == b""
         assert not [text for text in (ACCESS, SECRET) if text in f"{request.url} {request.headers}"]
-
-
-async def test_without_a_list_of_trusted_servers_there_is_no_token() -> None:
-    egress = FakeEgress()
-    egress.script(ABOUT_RESOURCE, said(resource=RESOURCE, authorization_servers=[SERVER]))
-
-    found = await Federation(egress, lambda: NOW, ()).minted(SOURCE, kept(), Hidden(ACCESS))
-
-    assert isinstance(found, Refused)
-    assert "trusted" in found.message
 
 
 @pytest.mark.parametrize(
@@ -169,6 +165,7 @@ async def test_without_a_list_of_trusted_servers_there_is_no_token() -> None:
         ({"provider": Answer(400, body=b'{"error_description": "hush"}')}, "token-exchange: the identity provider "),
         ({"provider": said(access_token="hush", issued_token_type=f"{TYPES}access_token")}, "token-exchange: "),
         ({"provider": said(access_token="hush")}, "token-exchange: "),
+        ({"provider": said(access_token="hush", issued_token_type=ID_JAG, token_type="Bearer")}, "token-exchange: "),
         ({"provider": errors.Unavailable("hush")}, "token-exchange: "),
         ({"redeemed": Answer(403, body=b"hush")}, "jwt-bearer: the authorization server answered with status 403"),
         ({"redeemed": said(token="hush")}, "jwt-bearer: "),
@@ -180,7 +177,22 @@ async def test_a_leg_that_fails_is_told_by_its_name_and_status_only(changed: dic
     assert isinstance(found, Refused)
     assert found.reason is Reason.CREDENTIAL_UNRESOLVED
     assert found.message.startswith(told)
-    assert not [text for text in ("hush", ACCESS, SECRET, ASSERTION) if text in found.message]
+
+
+@pytest.mark.parametrize("kind", ({}, {"token_type": "N_A"}, {"token_type": "n_a"}))
+async def test_a_statement_is_no_token_of_any_type(kind: dict[str, Any]) -> None:
+    found, _ = await minted({"provider": said(access_token=ASSERTION, issued_token_type=ID_JAG, **kind)})
+
+    assert isinstance(found, Minted)
+
+
+async def test_without_scopes_and_a_secret_of_the_client_neither_is_sent() -> None:
+    source = Source(Kind.FEDERATED, "default", "me", resource="https://api.example", resource_server_url=RESOURCE)
+
+    _, egress = await minted(secret=kept(client_secret=b""), source=source)
+
+    assert {"scope", "client_secret"}.isdisjoint(form(egress.sent_to(PROVIDER)[0]))
+    assert "scope" not in form(egress.sent_to(REDEEMED_AT)[0])
 
 
 async def test_a_secret_that_names_no_provider_is_told_so_before_anything_is_sent() -> None:
@@ -188,28 +200,4 @@ async def test_a_secret_that_names_no_provider_is_told_so_before_anything_is_sen
 
     assert isinstance(found, Refused)
     assert "default/me has no key token_endpoint" in found.message
-    assert egress.sent == []
-
-
-@pytest.mark.parametrize(
-    ("resource", "asked"),
-    (
-        ("https://a.example", "https://a.example/.well-known/oauth-protected-resource"),
-        ("https://a.example/", "https://a.example/.well-known/oauth-protected-resource"),
-        ("https://a.example:8443/x/y", "https://a.example:8443/.well-known/oauth-protected-resource/x/y"),
-        ("https://a.example/x?y=1", "https://a.example/.well-known/oauth-protected-resource/x?y=1"),
-    ),
-)
-async def test_the_well_known_part_comes_between_host_and_path(resource: str, asked: str) -> None:
-    egress = FakeEgress()
-
-    await discovery.authorization_server(resource, (SERVER,), egress)
-
-    assert {request.url for request in egress.sent} == {asked}
-
-
-async def test_a_resource_without_tls_is_not_asked() -> None:
-    egress = FakeEgress()
-
-    assert "https://" in str(await discovery.authorization_server("http://a.example", (SERVER,), egress))
     assert egress.sent == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -29,12 +30,20 @@ PEM = KEY.private_bytes(
 )
 URL = "https://api.github.com/app/installations/77/access_tokens"
 WHOLE = Source(Kind.GITHUB_APP, "default", "app")
+SECRETS = ("ghs_installation", "hush", "not a key, but secret", *PEM.decode().splitlines()[1:-1])
 GRANTED = {"token": "ghs_installation", "expires_at": "2026-03-01T13:00:00Z", "permissions": {"contents": "read"}}
 
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(patience, "PATIENCE_SECONDS", 0.01)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_shows(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    caplog.set_level("DEBUG")
+    yield
+    assert not [text for text in SECRETS if text in caplog.text]
 
 
 def secret(**data: bytes | None) -> SecretObject:
@@ -51,6 +60,7 @@ async def minted(
     egress = FakeEgress()
     egress.script(url, answer)
     found = await githubapp.minted(source, kept or secret(), None, egress=egress, now=lambda: NOW)
+    assert not [text for text in SECRETS if text in f"{found!r} {egress.sent!r}"]
     return found, egress.sent
 
 
@@ -63,7 +73,8 @@ async def test_an_installation_gives_a_token_and_says_when_it_ends() -> None:
 
     assert found == Minted(Hidden("ghs_installation"), datetime(2026, 3, 1, 13, tzinfo=UTC))
     assert (request.method, request.body) == ("POST", b"")
-    assert "ghs_installation" not in repr(found)
+    assert request.headers["accept"] == "application/vnd.github+json"
+    assert request.headers["x-github-api-version"] == "2022-11-28"
 
 
 async def test_the_statement_is_signed_by_the_key_names_the_app_and_is_good_for_less_than_ten_minutes() -> None:
@@ -81,6 +92,16 @@ async def test_the_statement_is_signed_by_the_key_names_the_app_and_is_good_for_
     assert said["iss"] == "4711"
     assert datetime.fromtimestamp(said["iat"], UTC) == NOW - timedelta(seconds=30)
     assert datetime.fromtimestamp(said["exp"], UTC) == NOW + timedelta(minutes=9)
+
+
+async def test_an_app_may_be_named_by_its_client_id() -> None:
+    _, (request,) = await minted(granted(), secret(app_id=b"Iv23liAbcDEF0123456"))
+    authorization = request.headers["authorization"]
+    assert isinstance(authorization, Hidden)
+
+    statement = authorization.reveal().removeprefix("Bearer ")
+
+    assert jwt.decode(statement, options={"verify_signature": False})["iss"] == "Iv23liAbcDEF0123456"
 
 
 async def test_a_token_is_narrowed_to_repositories_and_permissions() -> None:
@@ -102,9 +123,18 @@ async def test_an_enterprise_server_is_asked_at_its_own_address() -> None:
 MALFORMED: tuple[tuple[str, dict[str, bytes | None], Reason, str], ...] = (
     ("no PEM", {"private_key": b"not a key, but secret"}, Reason.CREDENTIAL_INVALID, "private-key"),
     ("a PEM of nonsense", {"private_key": PEM[:200] + b"\n" + PEM[-40:]}, Reason.CREDENTIAL_INVALID, "private-key"),
+    ("half a PEM", {"private_key": PEM[: len(PEM) // 2]}, Reason.CREDENTIAL_INVALID, "private-key"),
     ("an empty key", {"private_key": b"\n"}, Reason.CREDENTIAL_INVALID, "private-key"),
     ("no key", {"private_key": None}, Reason.CREDENTIAL_UNRESOLVED, "private-key"),
     ("no app", {"app_id": None}, Reason.CREDENTIAL_UNRESOLVED, "app-id"),
+    ("an app with a space", {"app_id": b"47 11"}, Reason.CREDENTIAL_INVALID, "app-id"),
+    ("an installation that is a name", {"installation_id": b"acme"}, Reason.CREDENTIAL_INVALID, "installation-id"),
+    (
+        "an installation in other digits",
+        {"installation_id": b"\xd9\xa7\xd9\xa7"},
+        Reason.CREDENTIAL_INVALID,
+        "installation-id",
+    ),
     ("an app that is a path", {"app_id": b"../x"}, Reason.CREDENTIAL_INVALID, "app-id"),
     (
         "an installation that is a path",
@@ -128,8 +158,6 @@ async def test_a_secret_that_is_malformed_is_told_by_its_key_and_nothing_is_sent
     assert (found.reason, sent) == (reason, [])
     assert "default/app" in found.message
     assert key in found.message
-    for line in (PEM.decode().splitlines()[1], "not a key, but secret"):
-        assert line not in found.message
 
 
 @pytest.mark.parametrize(
@@ -158,4 +186,3 @@ async def test_what_yields_no_token_is_told_by_installation_and_status_only(
     assert found.reason is Reason.CREDENTIAL_UNRESOLVED
     assert "installation 77" in found.message
     assert told in found.message
-    assert "hush" not in found.message

@@ -43,6 +43,7 @@ type Homes struct {
 type Home struct {
 	homes *Homes
 	name  string
+	left  []string // what is to be removed: under its name at first, and then whatever could not be
 }
 
 // Open takes over a folder of homes, and removes what is left there of an earlier boot. The path is a real one. At most so many are made in advance: none
@@ -57,9 +58,7 @@ func Open(path string, spares int) (*Homes, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range left {
-		err = errors.Join(err, h.remove(name))
-	}
+	_, err = h.remove(left...)
 	return h, err
 }
 
@@ -95,7 +94,8 @@ func (h *Homes) supply() {
 }
 
 func (h *Homes) make() (*Home, error) {
-	home := &Home{h, rand.Text()[:nameLength]}
+	name := rand.Text()[:nameLength]
+	home := &Home{h, name, []string{name}}
 	err := unix.Mkdirat(h.fd(), home.name, ownersOnly)
 	for _, place := range places {
 		if err == nil {
@@ -130,10 +130,11 @@ func (h *Home) Env() map[string]string {
 	return env
 }
 
-// Remove removes the home. Nobody uses it any more.
-func (h *Home) Remove() error {
+// Remove removes the home, or what an earlier attempt has left of it. Nobody uses it any more.
+func (h *Home) Remove() (err error) {
 	if h == nil {
 		return nil
 	}
-	return h.homes.remove(h.name)
+	h.left, err = h.homes.remove(h.left...)
+	return err
 }

@@ -17,22 +17,22 @@ const mostLooks = 16
 // batch is how many names are read at once.
 const batch = 1024
 
-// remove removes what has this name, whatever tools did to make it hard. Folders within are moved up before they are emptied: neither a tree of any
-// depth nor its rights, of which its owner can have any, are in the way. No link is followed.
-func (h *Homes) remove(name string) error {
-	var failed error
-	for left := []string{name}; len(left) > 0; {
-		last := left[len(left)-1]
+// remove removes what has these names, whatever tools did to make it hard, and gives the names of what is left, which need not be the same. Folders
+// within are moved up before they are emptied: neither a tree of any depth nor its rights, of which its owner can have any, are in the way. No link is
+// followed.
+func (h *Homes) remove(names ...string) (left []string, failed error) {
+	for len(names) > 0 {
+		last := names[len(names)-1]
 		found, err := h.empty(last)
-		left = append(left[:len(left)-1], found...)
+		names = append(names[:len(names)-1], found...)
 		if err == nil {
 			err = gone(unix.Unlinkat(h.fd(), last, unix.AT_REMOVEDIR))
 		}
 		if err != nil {
-			failed = fmt.Errorf("remove a private home: %w", err)
+			left, failed = append(left, last), fmt.Errorf("remove a private home: %w", err)
 		}
 	}
-	return failed
+	return left, failed
 }
 
 // empty removes what is in a folder, and gives the folders within by the new names that they have beside it. A file is nothing to be emptied: it goes.
@@ -61,7 +61,7 @@ func (h *Homes) look(folder *os.File, moved *[]string) (found bool, err error) {
 	}
 	for {
 		names, err := folder.Readdirnames(batch)
-		if err == io.EOF {
+		if err == io.EOF || errors.Is(err, unix.ENOENT) { // The folder itself was removed meanwhile.
 			return found, nil
 		}
 		if err != nil {

@@ -14,7 +14,7 @@ from toolcall_operator.core.reasons import Reason
 
 GITHUB = "https://api.github.com"
 
-_RFC_3339 = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:[Zz]|[+-]\d{2}:\d{2})", re.ASCII)
+_RFC_3339 = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:[0-5]\d)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

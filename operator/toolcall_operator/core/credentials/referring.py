@@ -68,7 +68,7 @@ def _place(path: str, asked: Credential, call: ToolCall, world: World) -> Iterat
     if asked.inject.header and target and target.tool.command is not None:
         words = f"cannot be given to {call.spec.tool}, which is a program; a program is given inject.envVar"
         yield _refused(Reason.UNSUPPORTED_FOR_TOOL, f"{path}.inject.header", words)
-    if name and not envnames.is_env_name(name):
+    if name is not None and not envnames.is_env_name(name):
         words = "is a name that no process can be given: at most 256 letters, digits and _, no digit first"
         yield _refused(Reason.ENV_NAME_INVALID, f"{path}.inject.envVar", words)
     elif name and name in call.spec.env:
@@ -178,7 +178,8 @@ def _lacking(refused: Refused, world: World) -> Objection:
 
 
 def _of_identity(credential: AgentCredential, identity: AgentIdentity) -> Source:
-    namespace, early = identity.metadata.namespace, identity.spec.refresh_threshold or EARLY
+    namespace, threshold = identity.metadata.namespace, identity.spec.refresh_threshold
+    early = EARLY if threshold is None else threshold
     if credential.static:
         ref = credential.static.secret_ref
         return Source(Kind.STATIC, namespace, ref.name, ref.key)

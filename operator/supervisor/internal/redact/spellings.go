@@ -43,11 +43,12 @@ func inBase64(value string) []string {
 	return all
 }
 
-// inPercent is a value in a URL (https://www.rfc-editor.org/rfc/rfc3986#section-2.1) or a form, where programs disagree on a slash and a blank.
+// inPercent is a value in a URL (https://www.rfc-editor.org/rfc/rfc3986#section-2.1) or a form, where programs disagree on a slash and a blank, and JavaScript keeps
+// a few more.
 func inPercent(value string) []string {
 	var all []string
 	for _, digits := range []string{"0123456789ABCDEF", "0123456789abcdef"} {
-		for _, kept := range []string{"", "/"} {
+		for _, kept := range []string{"", "/", "!'()*"} {
 			for _, blank := range []string{"%20", "+"} {
 				all = append(all, percent(value, digits, kept, blank))
 			}

@@ -11,7 +11,7 @@ import pytest
 from tests.unit.core import examples
 from toolcall_operator.api.agentidentity import AgentIdentity
 from toolcall_operator.api.spiceboxclass import SpiceboxClass
-from toolcall_operator.api.spiceboxsession import SpiceboxSession, SpiceboxSessionStatus
+from toolcall_operator.api.spiceboxsession import SpiceboxSessionStatus
 from toolcall_operator.api.toolcall import ToolCall
 from toolcall_operator.core.credentials import referring
 from toolcall_operator.core.credentials.references import EARLY, Kind, Reference, Source
@@ -24,8 +24,7 @@ Asked = Mapping[str, Any]
 PATH = "spec.credentials[0]"
 VARIABLE = {"envVar": "GH_TOKEN"}
 HEADER = {"header": {"name": "Authorization", "valuePrefix": "Bearer "}}
-RESOURCE = {"resource": "https://mail.example", "resourceServerURL": "https://mail.example/"}
-OAUTH_ONLY = {"key": None}
+RESOURCE: dict[str, Any] = {"resource": "https://mail.example", "resourceServerURL": "https://mail.example/"}
 
 
 def own(kind: str = "static", inject: Asked = VARIABLE, **source: Any) -> Asked:  # noqa: ANN401 (fields of a source)
@@ -316,15 +315,12 @@ def agents(
     resolved: str | None = None,
     on_demand: bool = True,
 ) -> World:
-    """A world whose session's spec names an agent, and its status another one, if any."""
+    """A world whose session's spec names an agent, and its status another one, or none if that is empty."""
     session = examples.session(**({"agent": agent} if agent else {}))
     if resolved is not None:
-        session = resolving(session, resolved)
+        status = SpiceboxSessionStatus(resolved_agent=resolved or None)
+        session = session.model_copy(update={"status": status})
     return World(session, examples.session_class(), identity=found, on_demand=on_demand)
-
-
-def resolving(session: SpiceboxSession, agent: str) -> SpiceboxSession:
-    return session.model_copy(update={"status": SpiceboxSessionStatus(resolved_agent=agent)})
 
 
 @pytest.mark.parametrize(

@@ -32,8 +32,8 @@ _HEADERS = {
     "user-agent": "toolcall-operator",
     "x-github-api-version": "2022-11-28",
 }
-_APP = re.compile(r"[A-Za-z0-9.]{1,64}", re.ASCII)
-_INSTALLATION = re.compile(r"[0-9]{1,20}", re.ASCII)
+_APP = re.compile(r"[A-Za-z0-9.]{1,64}")
+_INSTALLATION = re.compile(r"[0-9]{1,20}")
 
 
 async def minted(

@@ -44,6 +44,7 @@ def test_a_secret_shows_what_it_is_and_how_it_ends(secret: str, masked: str) -> 
         pytest.param("a_B_xxxx12345678", "****5678", id="a prefix is not cut to what fits"),
         pytest.param("abcdefghijk_12345678", "abcdefghijk_****5678", id="a prefix may have twelve characters"),
         pytest.param("abcdefghijkl_12345678", "****5678", id="a prefix may not have thirteen"),
+        pytest.param("abcd_efghijk_12345678", "abcd_****5678", id="a delimiter behind them does not count"),
         pytest.param("sk-proj_a-xxxxxxxxxx", "sk-proj_a-****xxxx", id="the last delimiter of either kind ends it"),
         pytest.param("------------12345678", "------------****5678", id="delimiters alone are a prefix"),
     ),

@@ -201,14 +201,14 @@ def test_an_app_that_lacks_a_key_is_told_which(key: str) -> None:
     assert found == Refused(UNRESOLVED, f"Secret default/github has no key {key}")
 
 
-KEYS = ("token", "access_token", "expires_at", "id_token", "refresh_token", "token_endpoint", "client_secret", *APP)
+KEYS = ("token", "access_token", "expires_at", "id_token", "refresh_token", "client_secret", "private-key")
 
 
 @given(st.dictionaries(st.sampled_from(KEYS), st.binary(max_size=30).map(RAW.__add__) | st.just(RAW)))
 def test_whatever_a_secret_holds_it_shows_nowhere(data: dict[str, bytes]) -> None:
-    held = secret(data)
+    held = secret({**APP, **data})
 
-    found = [read(held) for read in (static, layouts.oauth, layouts.github_app)]
+    found = [read(held) for read in (static, layouts.oauth, layouts.refresh_material, layouts.github_app)]
 
     assert MARK not in repr((held, found))
 

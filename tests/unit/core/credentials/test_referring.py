@@ -272,6 +272,14 @@ def test_two_credentials_for_one_variable_are_refused() -> None:
     assert found == Refused(Reason.CREDENTIAL_CONFLICT, f"{path} is filled by spec.credentials[0] already", path)
 
 
+def test_each_that_comes_too_late_is_told_which_was_the_first() -> None:
+    second, third = objections(own(), own("oauth"), own("githubApp"))
+
+    assert (second.path, third.path) == ("spec.credentials[1].inject.envVar", "spec.credentials[2].inject.envVar")
+    assert second.message.endswith("is filled by spec.credentials[0] already")
+    assert third.message.endswith("is filled by spec.credentials[0] already")
+
+
 def test_variables_differ_in_upper_and_lower_case_and_headers_do_not() -> None:
     header = {"header": {"name": "AUTHORIZATION"}}
 

@@ -411,3 +411,15 @@ async def test_a_clock_that_is_ten_minutes_ahead_proves_nothing(desk: Desk) -> N
     desk.turned = timedelta(minutes=10)
 
     assert "status 401" in (await desk.refusal(APP)).message
+
+
+async def test_an_answer_that_is_none_is_not_kept(desk: Desk) -> None:
+    desk.installed()
+    desk.servers.trouble(INSTALLATION, status=201)  # in words, where JSON was asked for
+
+    refused = await desk.refusal(APP)
+    await desk.value(APP)
+
+    assert refused.reason is Reason.CREDENTIAL_UNRESOLVED
+    assert "nothing usable" in refused.message
+    assert desk.servers.counts() == {INSTALLATION: {"201": 2}}

@@ -30,24 +30,31 @@ _OF_A_TYPE = (
 
 def references(call: ToolCall, world: World) -> tuple[Reference, ...] | Objection:
     """The credentials that a call asks for, in its order, or the first objection."""
-    return next(objections(call, world), None) or tuple(
-        _reference(path, each, source)
-        for path, each in _each(call)
-        if isinstance(source := _source(path, each, call, world), Source)
-    )
+    if objection := next(objections(call, world), None):
+        return objection
+    found = []
+    for path, each in _each(call):
+        source = _source(each, world)
+        if source is None:  # that the session is not there is objected to elsewhere
+            words = f"is of an AgentIdentity of SpiceboxSession {call.spec.session}, which is not there"
+            return _refused(Reason.CREDENTIAL_UNRESOLVED, f"{path}.identity", words)
+        found.append(_reference(path, each, source))
+    return tuple(found)
 
 
 def objections(call: ToolCall, world: World) -> Iterator[Objection]:
     """Everything that speaks against giving the call what it asks for.
 
     What the session's AgentIdentity lacks is asked for anew before a call is refused for it: memory may be behind.
+    Where the session is not there, nothing is said of its identity.
     """
     for path, each in _each(call):
         yield from _place(path, each, call, world)
-        if not isinstance(source := _source(path, each, call, world), Source):
-            yield source
-        elif each.source:
+        if each.source:
+            yield from _forbidden(f"{path}.source", each.source, call)
             yield from _fitting(f"{path}.source", each.source)
+        elif each.identity and world.session:
+            yield from _unnamed(f"{path}.identity", each.identity, call, world)
     yield from _conflicts(call)
 
 
@@ -89,23 +96,16 @@ def _conflicts(call: ToolCall) -> Iterator[Refused]:
 
 
 # Where it comes from --------------------------------------------------------------------------------------------------
-def _source(path: str, asked: Credential, call: ToolCall, world: World) -> Source | Objection:
+def _source(asked: Credential, world: World) -> Source | None:
     """Where a credential comes from, whether the call names that or an identity does."""
     if asked.source:
-        return _own(f"{path}.source", asked.source, call)
-    if asked.identity:
-        return _named(f"{path}.identity", asked.identity, call, world)
-    raise LookupError("a credential has a source or an identity")  # its model sees to that
+        return _own(asked.source)
+    found = _under(asked.identity.credential, world) if asked.identity and world.session else None
+    return _of_identity(found, world.identity) if found and world.identity else None
 
 
-def _own(path: str, source: CredentialSource, call: ToolCall) -> Source | Refused:
+def _own(source: CredentialSource) -> Source:
     """The source that a call names itself."""
-    if source.namespace != call.metadata.namespace:
-        words = f"is {source.namespace}: a call is given Secrets of its own namespace, {call.metadata.namespace}"
-        return _refused(Reason.CREDENTIAL_SOURCE_FORBIDDEN, f"{path}.namespace", words)
-    if source.name.endswith(PASSTHROUGH) and source.name != f"{call.spec.session}{PASSTHROUGH}":
-        words = f"is {source.name}, which is for the calls of another session only"
-        return _refused(Reason.CREDENTIAL_SOURCE_FORBIDDEN, f"{path}.name", words)
     kind = Kind(source.type)
     return Source(
         kind=kind,
@@ -118,6 +118,16 @@ def _own(path: str, source: CredentialSource, call: ToolCall) -> Source | Refuse
         repositories=source.repositories,
         permissions=tuple(sorted(source.permissions.items())),
     )
+
+
+def _forbidden(path: str, source: CredentialSource, call: ToolCall) -> Iterator[Refused]:
+    """Whether the Secret is for others, as its name tells; the rest is seen when it is read."""
+    if source.namespace != call.metadata.namespace:
+        words = f"is {source.namespace}: a call is given Secrets of its own namespace, {call.metadata.namespace}"
+        yield _refused(Reason.CREDENTIAL_SOURCE_FORBIDDEN, f"{path}.namespace", words)
+    if source.name.endswith(PASSTHROUGH) and source.name != f"{call.spec.session}{PASSTHROUGH}":
+        words = f"is {source.name}, which is for the calls of another session only"
+        yield _refused(Reason.CREDENTIAL_SOURCE_FORBIDDEN, f"{path}.name", words)
 
 
 def _fitting(path: str, source: CredentialSource) -> Iterator[Refused]:
@@ -151,25 +161,29 @@ def _spelled(name: str) -> str:
     return alias or name
 
 
-def _named(path: str, asked: IdentityRef, call: ToolCall, world: World) -> Source | Objection:
-    """The source that the session's AgentIdentity has under a name."""
-    agent = identities.named_by(world.session) if world.session else ""
+def _unnamed(path: str, asked: IdentityRef, call: ToolCall, world: World) -> Iterator[Objection]:
+    """Why the session's AgentIdentity has nothing for the call under a name, if that is so."""
+    agent, target = identities.named_by(world.session) if world.session else "", targets.found(call, world)
+    found = _under(asked.credential, world)
     if asked.name != agent:
         has = f"has AgentIdentity {agent}" if agent else "has no AgentIdentity"
         words = f"is {asked.name}, and SpiceboxSession {call.spec.session} {has}"
-        return _refused(Reason.CREDENTIAL_SOURCE_FORBIDDEN, f"{path}.name", words)
-    if world.identity is None:
+        yield _refused(Reason.CREDENTIAL_SOURCE_FORBIDDEN, f"{path}.name", words)
+    elif world.identity is None:
         words = f"is {asked.name}, and no such AgentIdentity can be read"
-        return _lacking(_refused(Reason.CREDENTIAL_UNRESOLVED, f"{path}.name", words), world)
-    found = next((each for each in world.identity.spec.credentials if each.name == asked.credential), None)
-    if found is None:
+        yield _lacking(_refused(Reason.CREDENTIAL_UNRESOLVED, f"{path}.name", words), world)
+    elif found is None:
         words = f"is {asked.credential}, which AgentIdentity {asked.name} does not have"
-        return _lacking(_refused(Reason.CREDENTIAL_UNRESOLVED, f"{path}.credential", words), world)
-    target = targets.found(call, world)
-    if found.allowed_hosts and target and target.tool.command is not None:
+        yield _lacking(_refused(Reason.CREDENTIAL_UNRESOLVED, f"{path}.credential", words), world)
+    elif found.allowed_hosts and target and target.tool.command is not None:
         words = f"is {asked.credential}, which has allowedHosts: nothing keeps a program to them"
-        return _refused(Reason.UNSUPPORTED_FOR_TOOL, f"{path}.credential", words)
-    return _of_identity(found, world.identity)
+        yield _refused(Reason.UNSUPPORTED_FOR_TOOL, f"{path}.credential", words)
+
+
+def _under(name: str, world: World) -> AgentCredential | None:
+    """The credential that the session's AgentIdentity has under a name."""
+    credentials = world.identity.spec.credentials if world.identity else ()
+    return next((each for each in credentials if each.name == name), None)
 
 
 def _lacking(refused: Refused, world: World) -> Objection:

@@ -44,3 +44,5 @@ class Hidden:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a secret is not kept in any other form")
+
+    __getstate__ = __reduce__  # object's own tells the slots: serializers other than pickle ask it directly

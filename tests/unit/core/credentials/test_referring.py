@@ -217,7 +217,7 @@ def test_the_secret_that_is_passed_through_to_the_calls_own_session_is_for_it() 
 
 def test_everything_that_speaks_against_a_call_is_told() -> None:
     found = told(
-        own(namespace="elsewhere", key=None),
+        own(namespace="elsewhere", name="other-passthrough-creds", key=None),
         own("federated", {"envVar": "A"}, repositories=["docs"]),
         own("oauth", {"envVar": "A"}),
         env={"GH_TOKEN": "mine"},
@@ -226,6 +226,8 @@ def test_everything_that_speaks_against_a_call_is_told() -> None:
     assert found == [
         (Reason.ENV_SHADOWS_AGENT, "spec.credentials[0].inject.envVar"),
         (FORBIDDEN, "spec.credentials[0].source.namespace"),
+        (FORBIDDEN, "spec.credentials[0].source.name"),
+        (INVALID, "spec.credentials[0].source.key"),
         (INVALID, "spec.credentials[1].source.repositories"),
         (INVALID, "spec.credentials[1].source.resource"),
         (INVALID, "spec.credentials[1].source.resourceServerURL"),
@@ -390,10 +392,9 @@ def test_the_agent_of_a_session_is_the_one_that_was_found_for_it(world: World, a
         (agents(identity(), "other"), "has AgentIdentity other"),
         (agents(identity(), "bot", resolved="other"), "has AgentIdentity other"),
         (agents(identity(), None), "has no AgentIdentity"),
-        (World(None, None, identity=identity()), "has no AgentIdentity"),
         (agents(None, "other", on_demand=False), "has AgentIdentity other"),
     ),
-    ids=("its spec names another", "its status names another", "none", "no session", "another, which is not there"),
+    ids=("its spec names another", "its status names another", "none", "another, which is not there"),
 )
 def test_credentials_of_an_identity_that_is_not_the_sessions_are_refused_at_once(world: World, words: str) -> None:
     path = f"{PATH}.identity.name"
@@ -401,6 +402,17 @@ def test_credentials_of_an_identity_that_is_not_the_sessions_are_refused_at_once
     assert objections(named(), world=world) == [
         Refused(FORBIDDEN, f"{path} is bot, and SpiceboxSession work {words}", path)
     ]
+
+
+def test_of_a_session_that_is_not_there_it_is_not_said_which_identity_it_has() -> None:
+    nowhere, call = World(None, None, identity=identity()), calling(named(), own(inject={"envVar": "A"}))
+
+    assert list(referring.objections(call, nowhere)) == []
+    assert referring.references(call, nowhere) == Refused(
+        Reason.CREDENTIAL_UNRESOLVED,
+        f"{PATH}.identity is of an AgentIdentity of SpiceboxSession work, which is not there",
+        f"{PATH}.identity",
+    )
 
 
 MISSING: dict[str, tuple[Asked, AgentIdentity | None, str, str]] = {

@@ -95,9 +95,9 @@ func TestWhereCallsAreIsolatedByTurnsServeSaysSoAndTakesTurns(t *testing.T) {
 	o.send(`{"type":"kill","id":1,"uid":"a"}`)
 	o.expect(`"killing"`)
 	o.expect(`"cause":"Killed"`)
-	o.ask(2, "b", "ls "+strings.TrimSpace(home)+" || echo gone")
+	o.ask(2, "b", "test -e "+strings.TrimSpace(home)+" || echo gone")
 	o.expect(`"started"`)
-	if text, _ := o.output(); !strings.HasSuffix(text, "gone\n") {
+	if text, _ := o.output(); text != "gone\n" {
 		t.Errorf("got %q", text)
 	}
 	if _, err := os.Lstat(strings.TrimSpace(home)); !errors.Is(err, unix.ENOENT) {

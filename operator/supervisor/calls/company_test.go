@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"toolcall-operator/supervisor/internal/private"
+	"toolcall-operator/supervisor/internal/stick"
 	"toolcall-operator/supervisor/wire"
 )
 
@@ -185,31 +186,12 @@ func TestNoCallMeetsAProcessThatALostOneHasLeftIfEitherCarriesCredentials(t *tes
 	}
 }
 
-// stick keeps a file from being removed, by whoever it is.
-func stick(t *testing.T, path string) (unstick func()) {
-	t.Helper()
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, err := unix.IoctlGetInt(int(file.Fd()), unix.FS_IOC_GETFLAGS)
-	set := func(flags int) error { return unix.IoctlSetPointerInt(int(file.Fd()), unix.FS_IOC_SETFLAGS, flags) }
-	if err == nil {
-		err = set(before | unix.STATX_ATTR_IMMUTABLE) // The same bit as FS_IMMUTABLE_FL, which the package does not name.
-	}
-	if err != nil {
-		t.Skipf("needs root and a file system whose files can be made immutable: %v", err)
-	}
-	t.Cleanup(func() { _ = set(before); _ = file.Close() })
-	return func() { _ = set(before) }
-}
-
 func TestAHomeThatCannotBeRemovedHoldsUpOthersOnlyWhereNothingElseKeepsItFromThem(t *testing.T) {
 	for _, change := range []func(*Config){func(*Config) {}, isolating} {
 		s := newSandbox(t, change)
 		carrier := s.start(carrying(sh(`echo x >"$HOME/file"; echo "$HOME"; exec sleep 60`)))
 		home := s.output(carrier, 1)[0]
-		unstick := stick(t, home+"/file")
+		unstick := stick.File(t, home+"/file")
 		s.kill(carrier)
 		if s.config.Exclusive {
 			s.refused(request("true"), "is not removed yet")

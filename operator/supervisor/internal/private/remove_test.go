@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"toolcall-operator/supervisor/internal/stick"
 )
 
 // The tests of rights say something only of a user that rights bind: root is none.
@@ -187,7 +189,7 @@ func TestWhatCouldNotBeRemovedIsRemovedTheNextTimeWhereverItIsByThen(t *testing.
 	if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	unstick := stick(t, path)
+	unstick := stick.File(t, path)
 	for range 3 {
 		if err := home.Remove(); err == nil || len(names(t, homes.Path())) == 0 {
 			t.Fatalf("it is said to be removed: %v, and left are %v", err, names(t, homes.Path()))
@@ -197,23 +199,4 @@ func TestWhatCouldNotBeRemovedIsRemovedTheNextTimeWhereverItIsByThen(t *testing.
 	if err := home.Remove(); err != nil || len(names(t, homes.Path())) != 0 {
 		t.Errorf("left are %v, %v", names(t, homes.Path()), err)
 	}
-}
-
-// stick keeps a file from being removed, by whoever it is.
-func stick(t *testing.T, path string) (unstick func()) {
-	t.Helper()
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, err := unix.IoctlGetInt(int(file.Fd()), unix.FS_IOC_GETFLAGS)
-	set := func(flags int) error { return unix.IoctlSetPointerInt(int(file.Fd()), unix.FS_IOC_SETFLAGS, flags) }
-	if err == nil {
-		err = set(before | unix.STATX_ATTR_IMMUTABLE) // The same bit as FS_IMMUTABLE_FL, which the package does not name.
-	}
-	if err != nil {
-		t.Skipf("needs root and a file system whose files can be made immutable: %v", err)
-	}
-	t.Cleanup(func() { _ = set(before); _ = file.Close() })
-	return func() { _ = set(before) }
 }

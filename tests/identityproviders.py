@@ -15,6 +15,7 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,6 +23,8 @@ from urllib.parse import urlsplit
 import trustme
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
+
+from toolcall_operator.api import times
 
 ROOT = Path(__file__).parent.parent
 HONEST = "/api/honest"
@@ -51,6 +54,26 @@ class IdentityProviders:
         """First tokens of a user, in the words of a token endpoint; each access token is good for so long."""
         return dict(self._told("/login", seconds=seconds))
 
+    def oauth(self, ends: datetime, *kinds: str) -> dict[str, str]:
+        """What an oauth Secret holds: first tokens of a user, of other `kinds` too; when they end by what it says."""
+        tokens = self.login()
+        return {
+            **{kind: tokens[kind] for kind in ("access_token", "refresh_token", *kinds)},
+            "expires_at": times.render(ends),
+            "token_endpoint": self.at("/idp/token"),
+            "client_id": self.client_id,
+            "client_secret": self.client_secret,
+        }
+
+    def github_app(self) -> dict[str, str]:
+        """What a githubApp Secret holds."""
+        return {
+            "app-id": self.app_id,
+            "installation-id": self.installation_id,
+            "private-key": self.app_key,
+            "base-url": self.at("/github"),
+        }
+
     def trouble(self, kind: str, *, times: int = 1, **what: object) -> None:
         """What becomes of the next requests of a kind: `seconds` of waiting, a `status`, or the answer is `lost`."""
         self._told("/trouble", kind=kind, times=times, **what)
@@ -61,6 +84,14 @@ class IdentityProviders:
         A kind is method and path, and where tokens are asked for also how: `POST /as/token jwt-bearer`.
         """
         return dict(self._told("/counts"))
+
+    def waiting(self) -> Mapping[str, int]:
+        """How many requests of each kind wait now, because they are made to."""
+        return dict(self._told("/waiting"))
+
+    def tokens(self) -> tuple[str, ...]:
+        """Every token that went over the wire so far, to whomever: access, refresh and ID tokens, and assertions."""
+        return tuple(self._told("/tokens"))
 
     def opened(self, path: str, token: str) -> tuple[int, Any]:
         """What is answered at a path to whoever has this token: the status, and what it says in JSON."""

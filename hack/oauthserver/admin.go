@@ -11,11 +11,15 @@ import (
 //	POST /login    {"seconds": 600}: a first pair of tokens, each access token of which is good for so long
 //	POST /trouble  {"kind": …, "times": …, "status": …, "seconds": …, "lost": …}: what becomes of the next requests of a kind
 //	POST /counts   how many requests there were since it was asked before, by kind and status
+//	POST /waiting  how many requests of each kind wait now, as trouble makes them
+//	POST /tokens   every token that went over the wire so far, given or shown, whatever its kind
 func (s *site) adminHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /login", s.login)
 	mux.HandleFunc("POST /trouble", s.trouble)
 	mux.HandleFunc("POST /counts", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, s.ledger.taken()) })
+	mux.HandleFunc("POST /waiting", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, s.ledger.held()) })
+	mux.HandleFunc("POST /tokens", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, s.wire.tokens()) })
 	return mux
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -11,9 +12,10 @@ import (
 //
 // The kind of a request is its method and path, and of one to a token endpoint also the last part of its grant type: "POST /idp/token refresh_token".
 type ledger struct {
-	lock   sync.Mutex
-	counts map[string]map[int]int
-	coming map[string]*trouble
+	lock    sync.Mutex
+	counts  map[string]map[int]int
+	coming  map[string]*trouble
+	waiting map[string]int
 }
 
 // trouble is what becomes of the next requests of a kind: they wait, and are answered with a status at once; or served, and the answer is lost.
@@ -26,7 +28,7 @@ type trouble struct {
 }
 
 func newLedger() *ledger {
-	return &ledger{counts: map[string]map[int]int{}, coming: map[string]*trouble{}}
+	return &ledger{counts: map[string]map[int]int{}, coming: map[string]*trouble{}, waiting: map[string]int{}}
 }
 
 func kind(r *http.Request) string {
@@ -42,7 +44,7 @@ func (l *ledger) watch(next http.Handler) http.Handler {
 		name := kind(r)
 		told := &told{ResponseWriter: w, status: http.StatusOK}
 		now := l.due(name)
-		time.Sleep(min(time.Duration(now.Seconds*float64(time.Second)), longestAnswer))
+		l.wait(name, min(time.Duration(now.Seconds*float64(time.Second)), longestAnswer))
 		if now.Status != 0 {
 			http.Error(told, "trouble made on purpose, with words that nobody keeps", now.Status)
 		} else {
@@ -65,6 +67,26 @@ func (l *ledger) due(name string) trouble {
 	}
 	now.Times--
 	return *now
+}
+
+func (l *ledger) wait(name string, span time.Duration) {
+	if span <= 0 {
+		return
+	}
+	l.lock.Lock()
+	l.waiting[name]++
+	l.lock.Unlock()
+	time.Sleep(span)
+	l.lock.Lock()
+	l.waiting[name]--
+	l.lock.Unlock()
+}
+
+// held is how many requests of each kind are made to wait now.
+func (l *ledger) held() map[string]int {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	return maps.Clone(l.waiting)
 }
 
 func (l *ledger) expect(made trouble) {

@@ -16,6 +16,7 @@ type site struct {
 	guarded  map[string]resource
 	github   *github
 	ledger   *ledger
+	wire     *wire
 }
 
 // resource is what a resource says of itself, true or not.
@@ -43,7 +44,7 @@ func newSite(origin, appKey string) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &site{origin: origin, provider: provider, github: github, ledger: newLedger()}
+	s := &site{origin: origin, provider: provider, github: github, ledger: newLedger(), wire: &wire{}}
 	server, evil := newAuthorizationServer(origin+serverPath, provider), newAuthorizationServer(origin+evilPath, provider)
 	s.servers = map[string]*authorizationServer{serverPath: server, evilPath: evil}
 	s.metadata = map[string]*authorizationServer{serverPath: server, evilPath: evil, impostorPath: server}
@@ -75,7 +76,7 @@ func (s *site) handler() http.Handler {
 	mux.HandleFunc("GET "+protectedResource+"/", s.describe)
 	mux.HandleFunc("GET /api/", s.use)
 	mux.Handle("/github/", http.StripPrefix("/github", s.github.handler()))
-	return s.ledger.watch(mux)
+	return s.wire.tap(s.ledger.watch(mux))
 }
 
 func register(server op.Server) http.Handler {

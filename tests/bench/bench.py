@@ -13,7 +13,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from tests.bench import cluster, latency, memory, policy, site, throughput
+from tests.bench import cluster, latency, memory, policy, refresh, site, throughput
 from tests.bench.measured import ROOT, Measured
 from tests.bench.sandbox import Bench, build
 
@@ -35,6 +35,7 @@ def measured(bench: Bench) -> Iterator[Measured]:
     """Every row, one measurement after the other: none disturbs another."""
     yield from asyncio.run(memory.of_much_output(bench))  # first: nothing has made this process large yet
     yield from policy.measured()
+    yield refresh.measured()
     yield from latency.raw(bench)
     yield from asyncio.run(latency.client(bench))
     yield asyncio.run(throughput.client(bench))

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import Literal
 
 import jwt
 import pytest
@@ -60,27 +61,13 @@ class Desk:
 
     def logged_in(self, *kinds: str, left: float = 600, **data: str) -> None:
         """The Secret holds first tokens of the user, of other `kinds` too; by what it says `left` seconds are left."""
-        tokens = self.servers.login()
-        kept = {
-            **{kind: tokens[kind] for kind in ("access_token", "refresh_token", *kinds)},
-            "expires_at": times.render(self.now() + timedelta(seconds=left)),
-            "token_endpoint": self.servers.at("/idp/token"),
-            "client_id": self.servers.client_id,
-            "client_secret": self.servers.client_secret,
-            **data,
-        }
+        kept = {**self.servers.oauth(self.now() + timedelta(seconds=left), *kinds), **data}
         self.secrets.put(PLACE, kept, labels={CONSENT: "true"})
         self.servers.counts()
 
     def installed(self, **data: str) -> None:
         """The Secret holds the GitHub App."""
-        kept = {
-            "app-id": self.servers.app_id,
-            "installation-id": self.servers.installation_id,
-            "private-key": self.servers.app_key,
-            "base-url": self.servers.at("/github"),
-            **{key.replace("_", "-"): value for key, value in data.items()},
-        }
+        kept = {**self.servers.github_app(), **{key.replace("_", "-"): value for key, value in data.items()}}
         self.secrets.put(APP_PLACE, kept, labels={CONSENT: "true"})
         self.servers.counts()
 
@@ -130,8 +117,14 @@ async def desk(
     yield made
     await made.broker.aclose()
     await egress.aclose()
-    told = f"{made.outcomes!r} {caplog.text}"
-    assert not [text for text in (*made.hidden, WORDS_OF_TROUBLE) if text in told]
+    told = f"{made.outcomes!r} {logged(caplog)}"
+    assert not [text for text in (*made.hidden, *servers.tokens(), WORDS_OF_TROUBLE) if text in told]
+
+
+def logged(caplog: pytest.LogCaptureFixture) -> str:
+    """All that was logged by the end of a test: at the end of a fixture, `caplog.text` is of that end alone."""
+    phases: tuple[Literal["setup", "call", "teardown"], ...] = ("setup", "call", "teardown")
+    return "\n".join(caplog.handler.format(record) for phase in phases for record in caplog.get_records(phase))
 
 
 def sums(desk: Desk) -> dict[str, int]:
@@ -214,6 +207,20 @@ async def test_a_token_that_is_still_good_is_used_while_its_provider_is_down(des
     assert desk.secrets.text(PLACE) == kept
 
 
+async def test_a_token_that_expired_while_its_provider_is_down_is_not_used(desk: Desk) -> None:
+    desk.logged_in(left=0)
+    desk.servers.trouble(REFRESH, times=50, status=500)
+    kept = desk.secrets.text(PLACE)
+
+    refused = await desk.refusal(OAUTH)
+    desk.servers.trouble(REFRESH, times=0)
+    renewed = await desk.value(OAUTH)
+
+    assert refused.reason is Reason.CREDENTIAL_UNRESOLVED
+    assert "status 500" in refused.message
+    assert renewed == desk.secrets.text(PLACE)["access_token"] != kept["access_token"]
+
+
 async def test_an_answer_that_is_lost_with_the_refresh_token_in_it_is_no_success(desk: Desk) -> None:
     desk.logged_in(left=0)
     desk.servers.trouble(REFRESH, lost=True)
@@ -236,6 +243,7 @@ async def test_an_identity_opens_a_resource_that_another_server_guards(desk: Des
         EXCHANGE: {"200": 1},
         REDEMPTION: {"200": 1},
     }
+    assert any(each.startswith("eyJ") for each in desk.servers.tokens())  # the assertion, which must not show either
     assert desk.servers.opened(HONEST, token) == (
         200,
         {

@@ -16,6 +16,7 @@ import pytest
 from tests.contract import harness
 from tests.contract.harness import Harness, Limits
 from tests.contract.sandbox import Suite
+from tests.logged import logged
 from toolcall_operator import errors
 from toolcall_operator.adapters.sandbox.sandbox import SupervisedSandbox
 from toolcall_operator.core.credentials.carried import Carried, Workspace
@@ -64,7 +65,7 @@ class CredentialSuite(Suite):
         caplog.set_level(logging.DEBUG)
         secret = Secret(f"secret/+{harness.marker()}=")
         yield secret
-        assert not secret.shows_in(caplog.text)
+        assert not secret.shows_in(logged(caplog))
 
     async def test_a_credential_reaches_its_process_beside_its_other_variables(
         self, box: Harness, secret: Secret

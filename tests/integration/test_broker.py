@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Literal
 
 import jwt
 import pytest
@@ -14,6 +13,7 @@ import pytest
 from tests import identityproviders
 from tests.fakes.secrets import FakeSecrets
 from tests.identityproviders import HONEST, IdentityProviders
+from tests.logged import logged
 from toolcall_operator.adapters.egress.egress import HttpEgress
 from toolcall_operator.adapters.egress.policy import Policy
 from toolcall_operator.api import times
@@ -119,12 +119,6 @@ async def desk(
     await egress.aclose()
     told = f"{made.outcomes!r} {logged(caplog)}"
     assert not [text for text in (*made.hidden, *servers.tokens(), WORDS_OF_TROUBLE) if text in told]
-
-
-def logged(caplog: pytest.LogCaptureFixture) -> str:
-    """All that was logged by the end of a test: at the end of a fixture, `caplog.text` is of that end alone."""
-    phases: tuple[Literal["setup", "call", "teardown"], ...] = ("setup", "call", "teardown")
-    return "\n".join(caplog.handler.format(record) for phase in phases for record in caplog.get_records(phase))
 
 
 def sums(desk: Desk) -> dict[str, int]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.logged import logged
 from tests.unit.broker.desk import MARK, Desk
 
 
@@ -16,4 +17,4 @@ def desk(caplog: pytest.LogCaptureFixture) -> Iterator[Desk]:
     made = Desk()
     yield made
     told = "".join("".join(traceback.format_exception(each)) for each in made.outcomes if isinstance(each, Exception))
-    assert MARK not in f"{made.outcomes!r} {caplog.text} {told}"
+    assert MARK not in f"{made.outcomes!r} {logged(caplog)} {told}"

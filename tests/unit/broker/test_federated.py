@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl
 import pytest
 
 from tests.fakes.egress import FakeEgress, Part
+from tests.logged import logged
 from toolcall_operator import errors
 from toolcall_operator.broker import patience
 from toolcall_operator.broker.federated import Federation
@@ -47,7 +48,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 def _nothing_shows(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     caplog.set_level("DEBUG")
     yield
-    assert not [text for text in (*SECRETS, "hush") if text in caplog.text]
+    assert not [text for text in (*SECRETS, "hush") if text in logged(caplog)]
 
 
 def said(status: int = 200, /, **fields: object) -> Answer:

@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from tests.fakes.egress import FakeEgress
+from tests.logged import logged
 from toolcall_operator import errors
 from toolcall_operator.broker import githubapp, patience
 from toolcall_operator.broker.minted import Minted
@@ -43,7 +44,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 def _nothing_shows(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     caplog.set_level("DEBUG")
     yield
-    assert not [text for text in SECRETS if text in caplog.text]
+    assert not [text for text in SECRETS if text in logged(caplog)]
 
 
 def secret(**data: bytes | None) -> SecretObject:

@@ -10,6 +10,7 @@ from urllib.parse import parse_qs
 import pytest
 
 from tests.fakes.egress import FakeEgress, Part
+from tests.logged import logged
 from toolcall_operator.broker import tokenendpoint
 from toolcall_operator.broker.tokenendpoint import Grant, Trouble
 from toolcall_operator.core.credentials.values import Hidden
@@ -30,7 +31,7 @@ FORM: Mapping[str, str | Hidden] = {
 def _told_nobody(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     caplog.set_level("DEBUG")
     yield
-    assert not [secret for secret in SECRETS if secret in caplog.text]
+    assert not [secret for secret in SECRETS if secret in logged(caplog)]
 
 
 def says(status: int = 200, **said: object) -> Answer:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.broker import FakeBroker
+from tests.logged import logged
 from tests.unit.core import examples
 from tests.unit.stage import Stage, ending, says
 from toolcall_operator.api.toolcall import ToolCall
@@ -43,7 +44,7 @@ def _told_nobody(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     """No line of a log shows the token."""
     caplog.set_level(logging.DEBUG)
     yield
-    assert TOKEN not in caplog.text
+    assert TOKEN not in logged(caplog)
 
 
 async def test_the_process_gets_the_credential_besides_its_environment() -> None:

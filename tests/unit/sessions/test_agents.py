@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.sessioncluster import settle
+from tests.logged import logged
 from tests.unit.api import manifests as api
 from tests.unit.sessions.stage import BOT, SessionStage, agent
 from toolcall_operator import errors
@@ -28,7 +29,7 @@ def no_secret_shows(stage: SessionStage, caplog: pytest.LogCaptureFixture) -> It
     """Whatever is done, the values of Secrets are in no log, no status and no remark."""
     caplog.set_level(logging.DEBUG)
     yield
-    assert VALUE not in f"{caplog.text} {stage.cluster.reported_agents} {stage.cluster.remarks}"
+    assert VALUE not in f"{logged(caplog)} {stage.cluster.reported_agents} {stage.cluster.remarks}"
 
 
 def bot(*credentials: dict[str, Any], **fields: Any) -> AgentIdentity:  # noqa: ANN401 (fields of an identity)

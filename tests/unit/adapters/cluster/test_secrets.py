@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from tests.logged import logged
 from tests.unit.adapters.cluster import answering
 from tests.unit.adapters.cluster.answering import Answering, refused, said
 from toolcall_operator import errors
@@ -59,7 +60,7 @@ def _nothing_is_logged(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     """No test of this module may have a value in the log, at any level."""
     caplog.set_level(logging.DEBUG)
     yield
-    assert shown(caplog.text) == []
+    assert shown(logged(caplog)) == []
 
 
 def shown(text: str) -> list[str]:

@@ -1,6 +1,7 @@
 package calls
 
 import (
+	"errors"
 	"log"
 	"maps"
 	"slices"
@@ -11,13 +12,15 @@ import (
 	"toolcall-operator/supervisor/wire"
 )
 
+var errTooMany = errors.New("the calls of this sandbox were given more credentials than can be looked for in what they write")
+
 // equip prepares a call for what it carries: from here on its values show in no output, and it has a home. nil for a call that carries nothing.
 func (r *Registry) equip(carried *wire.Credentials) (*private.Home, error) {
 	if carried == nil {
 		return nil, nil
 	}
-	if carried.Redacted {
-		r.config.Secrets.Add(slices.Collect(maps.Values(carried.Env))...)
+	if carried.Redacted && !r.config.Secrets.Add(slices.Collect(maps.Values(carried.Env))...) {
+		return nil, errTooMany
 	}
 	return r.config.Base.Homes.New()
 }

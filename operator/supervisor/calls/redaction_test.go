@@ -2,6 +2,7 @@ package calls
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -157,4 +158,18 @@ func TestNothingOfASandboxShowsWhatItsCallsWereGiven(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestACallWhoseCredentialsCannotAllBeLookedForDoesNotStart(t *testing.T) {
+	s := newSandbox(t)
+	for i := range 1 << 10 {
+		if !s.config.Secrets.Add(strings.Repeat("x", 30_000) + strconv.Itoa(i)) {
+			break
+		}
+	}
+	r := printing("true")
+	r.Credentials.Env["LARGE"] = strings.Repeat("y", 60_000)
+	s.refused(r, "more credentials than can be looked for")
+	_, exit := s.run(printing("true"))
+	s.expect(exit, "Exited code 0")
 }

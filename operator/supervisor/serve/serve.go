@@ -94,8 +94,9 @@ func settle() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become a subreaper: %w", err)
 	}
-	// Inherited by shims and tools: a core file would hold what was in the environment.
-	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
+	// Inherited by shims and tools: a core file would hold what was in the environment. One byte is too little for any, and, other than none, it also
+	// keeps the kernel from handing it to a program of the node (fs/coredump.c: "RLIMIT_CORE is set to 1, aborting core").
+	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: 1, Max: 1}); err != nil {
 		return fmt.Errorf("switch core files off: %w", err)
 	}
 	// Whatever else was inherited is not handed on.

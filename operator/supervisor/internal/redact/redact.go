@@ -13,6 +13,10 @@ const Replacement = "[redacted]"
 // shortest is how long what is looked for must be: a shorter one would be found where it is none.
 const shortest = 8
 
+// Room is how many bytes of secrets, in all their forms, a set takes: about 700 tokens of 1,500 bytes, or 7,000 of 40. Each costs about two bytes of
+// memory, and the smallest sandbox has 64 MiB.
+const Room = 8 << 20
+
 // Set is every secret of a sandbox. What was added stays for as long as it lives: a call may write what another one was given.
 // Any number of goroutines may use it. In no text does it show what it is.
 type Set struct {
@@ -26,18 +30,20 @@ type known struct {
 	mute
 	values map[string]struct{}
 	finder finder
+	size   int // of all forms of the values
 }
 
 // NewSet knows no secret yet.
 func NewSet() *Set { return &Set{} }
 
-// Add has these values replaced from now on, in all streams; those of fewer than 8 bytes are not looked for.
-func (s *Set) Add(values ...string) {
+// Add has these values replaced from now on, in all streams; those of fewer than 8 bytes are not looked for. It reports whether there was room for all.
+func (s *Set) Add(values ...string) bool {
 	for _, value := range values {
-		if len(value) >= shortest && !s.knows(value) {
-			s.add(value, patterns(value)) // Spelling a long value out takes longer than streams should wait.
+		if len(value) >= shortest && !s.knows(value) && !s.add(value, patterns(value)) { // Spelling a long value out takes longer than streams should wait.
+			return false
 		}
 	}
+	return true
 }
 
 func (s *Set) knows(value string) bool {
@@ -51,7 +57,11 @@ func (s *Set) knows(value string) bool {
 	return there
 }
 
-func (s *Set) add(value string, patterns []*pattern) {
+func (s *Set) add(value string, patterns []*pattern) (fits bool) {
+	size := 0
+	for _, p := range patterns {
+		size += len(p.text)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k := s.known.Load()
@@ -59,10 +69,15 @@ func (s *Set) add(value string, patterns []*pattern) {
 		k = &known{values: map[string]struct{}{}, finder: finder{starts: map[uint64]*node{}}}
 		s.known.Store(k)
 	}
+	if k.size+size > Room {
+		return false
+	}
+	k.size += size
 	for _, p := range patterns {
 		k.finder.add(p)
 	}
 	k.values[value] = struct{}{}
+	return true
 }
 
 // Stream is the way of one stream of bytes. One goroutine at a time may use it. In no text does it show what it is.

@@ -209,3 +209,47 @@ func TestNothingThatHoldsASecretShowsIt(t *testing.T) {
 		}
 	}
 }
+
+func TestASetTakesOnlyAsManySecretsAsItHasRoomForAndGoesOnReplacingThose(t *testing.T) {
+	set, first := NewSet(), strings.Repeat("first", 20)
+	if !set.Add(first) {
+		t.Fatal("there is no room for one")
+	}
+	fits := 0
+	for set.Add(fmt.Sprintf("%s-%d", strings.Repeat("x", 30_000), fits)) {
+		fits++
+		if fits > Room/30_000 {
+			t.Fatal("there is room without end")
+		}
+	}
+	if fits == 0 || set.Add("another long one", strings.Repeat("y", 60_000)) {
+		t.Errorf("room for %d, and for more", fits)
+	}
+	if !set.Add(first) {
+		t.Error("what is known takes no room")
+	}
+	var shown []byte
+	set.Stream().Write([]byte("<"+first+">"), func(p []byte) { shown = append(shown, p...) })
+	if string(shown) != "<[redacted]>" {
+		t.Errorf("got %q", shown)
+	}
+}
+
+func TestASecretIsReplacedAsShellsTraceItAndFormsAndProgramsWriteIt(t *testing.T) {
+	value := `it's~a\*secret=`
+	for _, form := range []string{
+		`it'\''s~a\*secret=`,        // set -x
+		`it\'s~a\\*secret=`,         // repr of Python
+		`it%27s%7Ea%5C*secret%3D`,   // URLSearchParams
+		`it%27s%7Ea%5C%2Asecret%3D`, // URLSearchParams of old
+		`it's~a%5C*secret%3D`,       // encodeURIComponent
+	} {
+		set := NewSet()
+		set.Add(value)
+		var shown []byte
+		set.Stream().Write([]byte("<"+form+">"), func(p []byte) { shown = append(shown, p...) })
+		if string(shown) != "<[redacted]>" {
+			t.Errorf("%s became %q", form, shown)
+		}
+	}
+}

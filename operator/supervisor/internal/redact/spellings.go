@@ -25,6 +25,7 @@ func spellings(value string) []string {
 	all = append(all, inBase64(value)...)
 	all = append(all, inPercent(value)...)
 	all = append(all, inJSON(value)...)
+	all = append(all, quoted(value)...)
 	slices.Sort(all)
 	return slices.Compact(all)
 }
@@ -43,12 +44,15 @@ func inBase64(value string) []string {
 	return all
 }
 
-// inPercent is a value in a URL (https://www.rfc-editor.org/rfc/rfc3986#section-2.1) or a form, where programs disagree on a slash and a blank, and JavaScript keeps
-// a few more.
+// kept are the characters beside letters, digits, '-', '_' and '.' that are written as they are: by https://www.rfc-editor.org/rfc/rfc3986#section-2.3,
+// in paths, by JavaScript, and in forms (https://url.spec.whatwg.org/#application-x-www-form-urlencoded-percent-encode-set), with and without the star.
+var kept = []string{"~", "~/", "~!'()*", "*", ""}
+
+// inPercent is a value in a URL or a form, where programs disagree on which characters have to be escaped, and on a blank.
 func inPercent(value string) []string {
 	var all []string
 	for _, digits := range []string{"0123456789ABCDEF", "0123456789abcdef"} {
-		for _, kept := range []string{"", "/", "!'()*"} {
+		for _, kept := range kept {
 			for _, blank := range []string{"%20", "+"} {
 				all = append(all, percent(value, digits, kept, blank))
 			}
@@ -63,7 +67,7 @@ func percent(value, digits, kept, blank string) string {
 		switch c := value[i]; {
 		case c == ' ':
 			b.WriteString(blank)
-		case isUnreserved(c) || strings.IndexByte(kept, c) >= 0:
+		case isPlain(c) || strings.IndexByte(kept, c) >= 0:
 			b.WriteByte(c)
 		default:
 			b.Write([]byte{'%', digits[c>>4], digits[c&15]})
@@ -72,8 +76,17 @@ func percent(value, digits, kept, blank string) string {
 	return b.String()
 }
 
-func isUnreserved(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0
+func isPlain(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._", c) >= 0
+}
+
+// quoted is a value in single quotes, without them: of a shell that traces what it does, and as Python shows a text.
+func quoted(value string) []string {
+	return []string{
+		strings.ReplaceAll(value, "'", `'\''`),
+		strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(value),
+		strings.ReplaceAll(value, `\`, `\\`),
+	}
 }
 
 // escapes are how writers of JSON differ: what they spell out although they need not.

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import stamina.instrumentation
 
+from toolcall_operator import errors
 from toolcall_operator.adapters.artifacts import StoreArtifacts
 from toolcall_operator.adapters.egress.egress import HttpEgress
 from toolcall_operator.adapters.egress.policy import Policy
@@ -20,7 +21,7 @@ from toolcall_operator.broker.broker import FixedRules, Rules, TokenBroker
 from toolcall_operator.dispatcher import Dispatcher
 from toolcall_operator.local.cluster import FileCluster
 from toolcall_operator.ports import Broker, Ports, Secrets
-from toolcall_operator.settings import OutsideSettings
+from toolcall_operator.settings import OutsideSettings, variable
 from toolcall_operator.slots import Limits, Slots
 
 CALLS_AT_ONCE = 256
@@ -49,9 +50,8 @@ class Place:
 async def embedded(cluster: FileCluster, place: Place) -> AsyncIterator[Dispatcher]:
     """A dispatcher that runs calls on this machine; every sandbox is gone when the context ends."""
     quiet_retries()
-    async with brokering(
-        cluster.secrets, place.outside, FixedRules(trusted_issuers=place.outside.trusted_issuers)
-    ) as broker:
+    rules = FixedRules(trusted_issuers=place.outside.trusted_issuers)
+    async with brokering(cluster.secrets, egress(place.outside), rules) as broker:
         sandboxes = LocalSandboxes(place.supervisor, place.scratch, hide=private_folders(os.environ))
         try:
             yield Dispatcher(_ports(cluster, sandboxes, broker, place))
@@ -71,15 +71,22 @@ def _ports(cluster: FileCluster, sandboxes: LocalSandboxes, broker: Broker, plac
     )
 
 
-@asynccontextmanager
-async def brokering(secrets: Secrets, outside: OutsideSettings, rules: Rules) -> AsyncIterator[Broker]:
-    """A broker of these Secrets, which speaks to servers outside as the settings let it, while the context is open.
+def egress(outside: OutsideSettings) -> HttpEgress:
+    """The way out that the settings describe.
 
     Raises:
-        Unavailable: the certificates of the settings cannot be used.
+        Unavailable: their certificates cannot be used.
     """
     ca = Path(outside.egress_ca) if outside.egress_ca else None
-    egress = HttpEgress(Policy.parse(outside.egress_open, ca))
+    try:
+        return HttpEgress(Policy.parse(outside.egress_open, ca))
+    except errors.Unavailable as trouble:
+        raise errors.Unavailable(f"{variable('egress_ca')}: {trouble}") from None
+
+
+@asynccontextmanager
+async def brokering(secrets: Secrets, egress: HttpEgress, rules: Rules) -> AsyncIterator[Broker]:
+    """A broker of these Secrets, which speaks to servers outside through `egress`, while the context is open."""
     broker = TokenBroker(secrets, egress, now, rules)
     try:
         yield broker

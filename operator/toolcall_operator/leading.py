@@ -79,10 +79,11 @@ class Site:
         """The site that the settings describe.
 
         Raises:
-            Unavailable: the cluster does not answer, or a right lacks.
+            Unavailable: the cluster does not answer, a right lacks, or the certificates of the settings cannot be used.
             Rejected: our kinds, or what the operator keeps in the cluster, are not as they should be.
         """
         namespace, by_label = settings.operator_namespace or client.namespace, settings.credential_consent == "label"
+        await bootstrap.egress(settings).aclose()  # whether there is one: who cannot make tokens must not lead
         await rights.require(client, settings.namespaces, namespace, admission_decides=not by_label)
         await definitions.require(client)
         consent = Consent(client, by_label=by_label)
@@ -193,7 +194,10 @@ class Background:
 async def led(site: Site, epoch: int) -> AsyncIterator[None]:
     """Carry the calls and keep the sessions of the site as long as the context is open; nothing in sandboxes ends."""
     secrets = KubernetesSecrets(site.client)
-    async with bootstrap.brokering(secrets, site.settings, site) as broker, _led(site, epoch, secrets, broker):
+    async with (
+        bootstrap.brokering(secrets, bootstrap.egress(site.settings), site) as broker,
+        _led(site, epoch, secrets, broker),
+    ):
         yield
 
 

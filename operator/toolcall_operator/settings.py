@@ -47,6 +47,13 @@ class OutsideSettings(BaseSettings):
     def _split_texts(cls, value: object) -> object:
         return _split(value)
 
+    @field_validator("trusted_issuers")
+    @classmethod
+    def _are_issuers(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if not all(each.startswith("https://") for each in value):
+            raise ValueError("an issuer begins with https://")
+        return value
+
     @field_validator("egress_open")
     @classmethod
     def _are_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:

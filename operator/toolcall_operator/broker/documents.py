@@ -20,13 +20,18 @@ async def document(egress: Egress, request: Request) -> Document | str:
     """The object that a server answers with, or why there is none, in words that repeat nothing of an answer."""
     try:
         answer = await patience.answer(egress, request)
-    except errors.Denied:
-        return "is not at an address the operator may speak to"
-    except errors.Unavailable:
-        return "could not be reached, or did not answer as a whole"
+    except (errors.Denied, errors.Unavailable) as trouble:
+        return unheard(trouble)
     if answer.status not in _SUCCESSFUL:
         return f"answered with status {answer.status}"
     return parsed(answer.body) or "answered with nothing usable"
+
+
+def unheard(trouble: errors.Denied | errors.Unavailable) -> str:
+    """Why there is no answer, by the words of the egress: they tell the host and the kind of trouble, and no more."""
+    if isinstance(trouble, errors.Denied):
+        return f"is not at an address the operator may speak to: {trouble}"
+    return f"could not be reached, or did not answer as a whole: {trouble}"
 
 
 def parsed(body: bytes) -> Document | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -32,8 +31,6 @@ _HEADERS = {
     "user-agent": "toolcall-operator",
     "x-github-api-version": "2022-11-28",
 }
-_APP = re.compile(r"[A-Za-z0-9.]{1,64}")
-_INSTALLATION = re.compile(r"[0-9]{1,20}")
 
 
 async def minted(
@@ -43,8 +40,6 @@ async def minted(
     app = layouts.github_app(secret)
     if isinstance(app, Refused):
         return app
-    if words := _malformed(app):
-        return _invalid(secret, words)
     statement = _statement(app, now())
     if statement is None:
         return _invalid(secret, "key private-key is no RSA private key in PEM, or has more than 4,096 bits")
@@ -57,15 +52,6 @@ async def minted(
     if not isinstance(token, Hidden) or expires_at is None:
         return _unresolved(app, "GitHub answered with nothing usable")
     return Minted(token, expires_at)
-
-
-def _malformed(app: GitHubApp) -> str:
-    """What keeps parts of it from a place in a URL or a statement."""
-    if not _APP.fullmatch(app.app_id):
-        return "key app-id is not the number of an app, or its client ID"
-    if not _INSTALLATION.fullmatch(app.installation_id):
-        return "key installation-id is not the number of an installation"
-    return "" if app.base_url.startswith("https://") else "key base-url does not begin with https://"
 
 
 def _statement(app: GitHubApp, now: datetime) -> Hidden | None:

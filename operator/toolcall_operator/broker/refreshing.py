@@ -136,7 +136,7 @@ def _unwritable(secret: SecretObject) -> Refused | None:
         message = f'{words} does not carry the label {CONSENT}: "true", without which nothing is written to it'
         return Refused(Reason.CREDENTIAL_SOURCE_FORBIDDEN, message)
     if secret.immutable:
-        return Refused(Reason.CREDENTIAL_EXPIRED, f"{words}, where it would be kept, is immutable")
+        return Refused(Reason.CREDENTIAL_EXPIRED, f"{words}, where it would be kept, cannot be written to")
     return None
 
 

@@ -67,10 +67,8 @@ async def ask(egress: Egress, endpoint: str, form: Mapping[str, str | Hidden], w
     request = Request("POST", endpoint, _HEADERS, body.encode(), answer_bytes=ANSWER_BYTES)
     try:
         answer = await patience.answer(egress, request)
-    except errors.Denied:
-        return Trouble(None, f"{what} is not an address the operator may speak to")
-    except errors.Unavailable:
-        return Trouble(None, f"{what} could not be reached, or did not answer as a whole")
+    except (errors.Denied, errors.Unavailable) as trouble:
+        return Trouble(None, f"{what} {documents.unheard(trouble)}")
     if not _OK <= answer.status < 300:  # noqa: PLR2004 (RFC 9110: what is successful)
         return Trouble(answer.status, f"{what} answered with status {answer.status}")
     return _grant(answer.body) or Trouble(answer.status, f"{what} answered with nothing usable")

@@ -23,6 +23,8 @@ def given(words: Iterable[str], environ: Mapping[str, str]) -> Given:
         if match is None:
             raise Refusal(f"--secret, number {index}: must be NAME/KEY=VARIABLE, such as github/token=GITHUB_TOKEN")
         variable = match["variable"]
+        if (match["name"], match["key"]) in found:
+            raise Refusal(f"--secret {match['name']}/{match['key']}: is given twice")
         if not environ.get(variable):
             raise Refusal(f"--secret {match['name']}/{match['key']}: the variable {variable} is not set, or empty")
         found[match["name"], match["key"]] = environ[variable]

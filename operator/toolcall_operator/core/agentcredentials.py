@@ -11,7 +11,7 @@ from enum import StrEnum
 from toolcall_operator.api.agentidentity import AgentCredential
 from toolcall_operator.core.credentials import layouts, usable
 from toolcall_operator.core.credentials.layouts import GitHubApp, OAuthToken, RefreshMaterial
-from toolcall_operator.core.credentials.secrets import CONSENT, REFRESH_MATERIAL, SecretObject
+from toolcall_operator.core.credentials.secrets import CONSENT, PASSTHROUGH, REFRESH_MATERIAL, SecretObject
 from toolcall_operator.core.outcomes import Refused
 from toolcall_operator.core.reasons import Reason
 
@@ -105,6 +105,9 @@ def examined(path: str, credential: AgentCredential, holdings: Holdings) -> Outc
 def _objections(credential: AgentCredential, secret: SecretObject, *, consent_required: bool) -> Iterator[Objection]:
     """What speaks against a Secret at whatever time it is."""
     if words := usable.never(secret):
+        yield Objection(IdentityReason.CREDENTIAL_SOURCE_FORBIDDEN, words)
+    if secret.name.endswith(PASSTHROUGH):
+        words = f"{_name(secret)} is for the calls of one session only"
         yield Objection(IdentityReason.CREDENTIAL_SOURCE_FORBIDDEN, words)
     if consent_required and not usable.consents(secret):
         yield _without_consent(secret, "by which its keeper lets calls use it")

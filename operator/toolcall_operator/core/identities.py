@@ -13,7 +13,7 @@ from toolcall_operator.core import agentcredentials, conditions
 from toolcall_operator.core.agentcredentials import Found, Good, Holdings, IdentityReason, Objection, Unreadable
 from toolcall_operator.core.conditions import Look
 
-_ALL_RESOLVE = "every credential can be had"
+_ALL_RESOLVE = "every Secret and key is there, and may be used"
 
 
 class IdentityCondition(StrEnum):

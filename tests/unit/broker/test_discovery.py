@@ -120,6 +120,10 @@ async def test_a_lie_finds_nobody(scripts: dict[str, Part], told: str) -> None:
     assert {request.method for request in egress.sent} == {"GET"}
 
 
+UNHEARD = "could not be reached, or did not answer as a whole: "
+DENIED = "is not at an address the operator may speak to: "
+
+
 @pytest.mark.parametrize("url", (ABOUT_RESOURCE, ABOUT_SERVER))
 @pytest.mark.parametrize(
     ("part", "told"),
@@ -128,12 +132,12 @@ async def test_a_lie_finds_nobody(scripts: dict[str, Part], told: str) -> None:
         (Answer(200, body=b'["hush"]'), "answered with nothing usable"),
         (Answer(200, body=b"[" * 100_000), "answered with nothing usable"),
         (Answer(200, body=b"\xff\xfe"), "answered with nothing usable"),
-        (Answer(200, body=b" " * (discovery.DOCUMENT_BYTES + 1)), "could not be reached, or did not answer as a whole"),
+        (Answer(200, body=b" " * (discovery.DOCUMENT_BYTES + 1)), UNHEARD + "the answer has more than 262144 bytes"),
         (Answer(404, body=b"hush"), "answered with status 404"),
         (Answer(302, {"location": "https://evil.example/hush"}), "answered with status 302"),
         (Answer(503, body=b"hush"), "answered with status 503"),
-        (errors.Denied("hush"), "is not at an address the operator may speak to"),
-        (errors.Unavailable("hush"), "could not be reached, or did not answer as a whole"),
+        (errors.Denied("its address is private"), DENIED + "its address is private"),
+        (errors.Unavailable("it refuses connections"), UNHEARD + "it refuses connections"),
     ),
 )
 async def test_who_does_not_tell_is_named_with_the_status_and_no_word_of_his(url: str, part: Part, told: str) -> None:

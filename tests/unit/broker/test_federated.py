@@ -144,7 +144,7 @@ LIES: tuple[tuple[str, dict[str, Part]], ...] = (
     ("another issuer", {"server": said(issuer="https://evil.example", token_endpoint=REDEEMED_AT)}),
     ("an endpoint without TLS", {"server": said(issuer=SERVER, token_endpoint="http://as.example/token")}),
     ("a redirect", {"resource": Answer(302, {"location": "https://evil.example/hush"})}),
-    ("an address inside", {"server": errors.Denied("hush")}),
+    ("an address inside", {"server": errors.Denied("its address is private")}),
 )
 
 
@@ -167,7 +167,7 @@ async def test_who_lies_is_given_nothing(changed: dict[str, Part]) -> None:
         ({"provider": said(access_token="hush", issued_token_type=f"{TYPES}access_token")}, "token-exchange: "),
         ({"provider": said(access_token="hush")}, "token-exchange: "),
         ({"provider": said(access_token="hush", issued_token_type=ID_JAG, token_type="Bearer")}, "token-exchange: "),
-        ({"provider": errors.Unavailable("hush")}, "token-exchange: "),
+        ({"provider": errors.Unavailable("it refuses connections")}, "token-exchange: "),
         ({"redeemed": Answer(403, body=b"hush")}, "jwt-bearer: the authorization server answered with status 403"),
         ({"redeemed": said(token="hush")}, "jwt-bearer: "),
     ),

@@ -174,8 +174,8 @@ async def test_a_secret_that_is_malformed_is_told_by_its_key_and_nothing_is_sent
         (granted(token="hush\nhush"), "nothing usable"),
         (granted(expires_at=None), "nothing usable"),
         (granted(expires_at="tomorrow, hush"), "nothing usable"),
-        (errors.Unavailable("hush"), "could not be reached"),
-        (errors.Denied("hush"), "not at an address the operator may speak to"),
+        (errors.Unavailable("it refuses connections"), "could not be reached"),
+        (errors.Denied("its address is private"), "not at an address the operator may speak to"),
     ),
 )
 async def test_what_yields_no_token_is_told_by_installation_and_status_only(

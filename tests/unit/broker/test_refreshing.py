@@ -164,8 +164,8 @@ async def test_an_endpoint_that_refuses_leaves_the_secret_as_it_is(desk: Desk, s
         (Answer(429), "429"),
         (Answer(302), "302"),
         (Answer(200, body=b"s3cr3t"), "nothing usable"),
-        (Unavailable("s3cr3t"), "could not be reached"),
-        (Denied("s3cr3t"), "is not an address the operator may speak to"),
+        (Unavailable("idp.example refuses connections"), "as a whole: idp.example refuses connections"),
+        (Denied("its address is private"), "may speak to: its address is private"),
     ),
     ids=str,
 )
@@ -202,7 +202,7 @@ async def test_what_could_not_be_written_is_not_redeemed(desk: Desk) -> None:
     refused = await desk.refusal(oauth())
 
     assert refused.reason == Reason.CREDENTIAL_EXPIRED
-    assert "immutable" in refused.message
+    assert "cannot be written to" in refused.message
     assert desk.egress.sent == []
 
 

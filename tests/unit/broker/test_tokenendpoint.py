@@ -159,10 +159,12 @@ async def test_trouble_that_lasts_is_told_by_its_status(status: int) -> None:
 
 
 async def test_an_endpoint_that_cannot_be_reached_is_told_so() -> None:
-    trouble, egress = await asked(Unavailable("the host access-1 does not answer"))
+    trouble, egress = await asked(Unavailable("idp.example refuses connections"))
 
     assert isinstance(trouble, Trouble)
-    assert trouble == Trouble(None, f"{WHAT} could not be reached, or did not answer as a whole")
+    assert trouble == Trouble(
+        None, f"{WHAT} could not be reached, or did not answer as a whole: idp.example refuses connections"
+    )
     assert not trouble.final
     assert len(egress.sent) == 4
 
@@ -170,14 +172,17 @@ async def test_an_endpoint_that_cannot_be_reached_is_told_so() -> None:
 async def test_an_address_that_is_denied_is_asked_once() -> None:
     trouble, egress = await asked(Denied("10.0.0.1 is a private address"))
 
-    assert trouble == Trouble(None, f"{WHAT} is not an address the operator may speak to")
+    assert trouble == Trouble(
+        None, f"{WHAT} is not at an address the operator may speak to: 10.0.0.1 is a private address"
+    )
     assert egress.sent == []
 
 
 async def test_what_is_no_address_is_denied_too() -> None:
     trouble = await tokenendpoint.ask(FakeEgress(), "not an address", FORM, WHAT)
 
-    assert trouble == Trouble(None, f"{WHAT} is not an address the operator may speak to")
+    assert isinstance(trouble, Trouble)
+    assert trouble.message.startswith(f"{WHAT} is not at an address the operator may speak to: ")
 
 
 async def test_an_answer_of_more_than_a_mebibyte_is_not_read() -> None:

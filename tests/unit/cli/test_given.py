@@ -29,3 +29,8 @@ def test_a_word_of_another_form_is_refused_and_not_shown(word: str) -> None:
 def test_a_variable_that_is_not_set_is_refused_by_its_name(environ: dict[str, str]) -> None:
     with pytest.raises(Refusal, match="variable GH is not set"):
         given(["github/token=GH"], environ)
+
+
+def test_one_key_is_given_once() -> None:
+    with pytest.raises(Refusal, match="github/token: is given twice"):
+        given(["github/token=GH", "github/token=OTHER"], {"GH": VALUE, "OTHER": VALUE})

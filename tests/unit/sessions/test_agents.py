@@ -70,7 +70,7 @@ async def test_one_whose_credentials_can_be_had_is_valid_and_says_it_once(stage:
     assert (valid.status, valid.reason, valid.message) == (
         "True",
         "AllReferencesResolve",
-        "every credential can be had",
+        "every Secret and key is there, and may be used",
     )
     assert (status.observed_generation, valid.observed_generation) == (3, 3)
     assert stage.cluster.remarks == []

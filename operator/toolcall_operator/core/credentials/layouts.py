@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -13,6 +14,9 @@ from toolcall_operator.core.outcomes import Refused
 from toolcall_operator.core.reasons import Reason
 
 GITHUB = "https://api.github.com"
+
+_APP = re.compile(r"[A-Za-z0-9.]{1,64}", re.ASCII)
+_INSTALLATION = re.compile(r"[0-9]{1,20}", re.ASCII)
 
 _RFC_3339 = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:[0-5]\d)", re.ASCII)
 
@@ -85,7 +89,18 @@ def github_app(secret: SecretObject) -> GitHubApp | Refused:
     if isinstance(key, Refused):
         return key
     base = found["base-url"].reveal().rstrip("/") if "base-url" in found else GITHUB
-    return GitHubApp(found["app-id"].reveal(), key, found["installation-id"].reveal(), base)
+    app = GitHubApp(found["app-id"].reveal(), key, found["installation-id"].reveal(), base)
+    return next((_invalid(secret, *each) for each in _misplaced(app)), app)
+
+
+def _misplaced(app: GitHubApp) -> Iterator[tuple[str, str]]:
+    """What of an app has no place in a URL or a statement, by its key."""
+    if not _APP.fullmatch(app.app_id):
+        yield "app-id", "is not the number of an app, or its client ID"
+    if not _INSTALLATION.fullmatch(app.installation_id):
+        yield "installation-id", "is not the number of an installation"
+    if not app.base_url.startswith("https://"):
+        yield "base-url", "does not begin with https://"
 
 
 def _read(

@@ -70,6 +70,11 @@ class Site:
         return self.consent.required
 
     @property
+    def judged_since(self) -> datetime | None:
+        """Since when the API server judges whoever names a Secret."""
+        return self.consent.judged_since
+
+    @property
     def trusted_issuers(self) -> tuple[str, ...]:
         """Whose authorization servers federated credentials may be had from."""
         return self.settings.trusted_issuers

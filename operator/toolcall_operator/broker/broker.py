@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from typing import Protocol
 
@@ -49,6 +50,7 @@ class FixedRules:
 
     consent_required: bool = True
     trusted_issuers: tuple[str, ...] = ()
+    judged_since: datetime | None = None
 
 
 class TokenBroker:

@@ -96,7 +96,7 @@ class Minting:
         """What is kept, unless its end is near and nobody tried to make it anew a moment ago."""
         kept = self._kept.get(key, self._now())
         source, *_ = key
-        due = kept is not None and self._now() >= kept.expires_at - source.early
+        due = kept is not None and self._now() + source.early >= kept.expires_at
         return None if due and not self._resting.get(key, self._now()) else kept
 
 

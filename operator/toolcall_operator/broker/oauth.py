@@ -102,7 +102,7 @@ class OAuth:
         self._resting.keep((found.secret.uid, found.secret.resource_version), value=True, until=self._now() + REST)
 
     def _is_due(self, found: Current, early: timedelta) -> bool:
-        if found.expires_at is None or self._now() < found.expires_at - early:
+        if found.expires_at is None or self._now() + early < found.expires_at:
             return False
         resting = self._resting.get((found.secret.uid, found.secret.resource_version), self._now())
         return self._is_over(found) or not resting

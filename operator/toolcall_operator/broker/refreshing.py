@@ -77,11 +77,14 @@ class Refreshing:
         return _writings(secret, means, redeemed)
 
     async def _means(self, secret: SecretObject) -> Means | Refused:
-        """What is in the sibling of the Secret, if it has one, and else in itself; the refresh token may be in either.
+        """What is in the Secret itself, if it is all there, else in its sibling; the refresh token may be in either.
 
-        The rest is never put together of both: whoever may write one of them could have what is in the other sent to
-        an endpoint of his own.
+        The rest is never put together of both, and nobody's sibling counts beside a Secret that needs none: whoever may
+        make one could have what is in the Secret sent to an endpoint of his own.
         """
+        alone = layouts.refresh_material(secret)
+        if isinstance(alone, RefreshMaterial) and alone.whole:
+            return _complete(secret, secret, alone, alone)
         sibling = await self._reading.optional(secret.namespace, secret.name + _SIBLING)
         if isinstance(sibling, Refused):
             return sibling
@@ -111,7 +114,8 @@ class Refreshing:
             return grant
         expires_at = asked_at + timedelta(seconds=grant.expires_in) if grant.expires_in else None
         redeemed = Redeemed(grant, expires_at)
-        self._remembered.keep(key, redeemed, self._now() + MEMORY)
+        until = self._now() + MEMORY
+        self._remembered.keep(key, redeemed, min(until, expires_at) if expires_at else until)
         return redeemed
 
 
@@ -167,7 +171,15 @@ def _form(means: Means) -> Mapping[str, str | Hidden]:
 
 def _fingerprint(means: Means) -> str:
     """Names a refresh token without telling it."""
-    parts = (means.material.token_endpoint, means.material.client_id, means.refresh_token.reveal())
+    material = means.material
+    client_secret = material.client_secret.reveal() if material.client_secret else ""
+    parts = (
+        material.token_endpoint,
+        material.client_id,
+        client_secret,
+        material.scope,
+        means.refresh_token.reveal(),
+    )
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 

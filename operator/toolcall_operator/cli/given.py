@@ -26,6 +26,7 @@ def given(words: Iterable[str], environ: Mapping[str, str]) -> Given:
         if (match["name"], match["key"]) in found:
             raise Refusal(f"--secret {match['name']}/{match['key']}: is given twice")
         if not environ.get(variable):
-            raise Refusal(f"--secret {match['name']}/{match['key']}: the variable {variable} is not set, or empty")
+            # Its name may be the secret itself, in the wrong place.
+            raise Refusal(f"--secret {match['name']}/{match['key']}=…: what is named there is no variable that is set")
         found[match["name"], match["key"]] = environ[variable]
     return found

@@ -162,8 +162,10 @@ def _in_time(credential: AgentCredential, secret: SecretObject, holdings: Holdin
 
 def _against_renewal(secret: SecretObject, sibling: SecretObject | None) -> Iterator[Objection]:
     """What keeps an access token from being renewed with what its Secret holds, or the sibling of that."""
-    holder = sibling if sibling and REFRESH_MATERIAL in sibling.labels else secret
-    material, own = layouts.refresh_material(holder), layouts.refresh_material(secret)
+    own = layouts.refresh_material(secret)
+    whole = isinstance(own, RefreshMaterial) and own.whole
+    holder = sibling if sibling and REFRESH_MATERIAL in sibling.labels and not whole else secret
+    material = layouts.refresh_material(holder)
     if words := usable.never(holder):
         yield Objection(IdentityReason.CREDENTIAL_SOURCE_FORBIDDEN, words)
     elif isinstance(material, Refused):

@@ -42,7 +42,7 @@ class Plan:
     `accepted_by` is the toolspec that allowed it, empty where calls are not judged. `world` is what was decided on.
     `only_followed`: what a claimed call was accepted by is not there any more, or would not accept it now; its process
     may be attached to, and is not started by whoever finds that nobody started it. `references` are the credentials its
-    process is given; the request has them only once they were had.
+    process is given; the request has them only once they were had. `asked_at` is when the call was made.
     """
 
     session: SpiceboxSession
@@ -53,6 +53,7 @@ class Plan:
     high_entropy: tuple[str, ...] = ()
     only_followed: bool = False
     references: tuple[Reference, ...] = ()
+    asked_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +179,15 @@ def _planned(call: ToolCall, found: Target, world: World, accepted: judging.Acce
         confinement=judging.confinement(accepted),
     )
     accepted_by = accepted.name if accepted else ""
-    return Plan(found.session, found.session_class, request, world, accepted_by, tuple(_high_entropy(call)))
+    return Plan(
+        found.session,
+        found.session_class,
+        request,
+        world,
+        accepted_by,
+        tuple(_high_entropy(call)),
+        asked_at=call.metadata.creation_timestamp,
+    )
 
 
 def class_exists(call: ToolCall, world: World) -> Iterator[Refused]:

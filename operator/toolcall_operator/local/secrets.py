@@ -14,6 +14,9 @@ from toolcall_operator.local.keys import Key
 
 KIND = "Secret"
 
+_NO_BREAKS = str.maketrans("", "", "\r\n")
+"""Kubernetes reads base64 that is broken into lines."""
+
 Given = Mapping[tuple[str, str], str]
 """Values by the name of a Secret and a key in it; they are there in every namespace."""
 
@@ -27,7 +30,7 @@ class FileSecrets:
     def __init__(self, given: Given | None = None) -> None:
         self._given: dict[str, dict[str, bytes]] = {}
         for (name, key), value in (given or {}).items():
-            self._given.setdefault(name, {})[key] = value.encode()
+            self._given.setdefault(name, {})[key] = value.encode(errors="surrogateescape")
         self._secrets: dict[tuple[str, str], SecretObject] = {}
 
     def put(self, secret: SecretObject) -> None:
@@ -111,11 +114,21 @@ def _not_texts(path: str, value: object) -> Iterator[Problem]:
     for name, text in value.items():
         if not isinstance(name, str) or not isinstance(text, str):
             yield Problem(f"{path}.{name}" if isinstance(name, str) else path, "must be text; put it in quotes")
+        elif not _is_unicode(text):
+            yield Problem(f"{path}.{name}", "must be valid Unicode text")
 
 
 def _is_base64(text: str) -> bool:
     try:
-        base64.b64decode(text, validate=True)
+        base64.b64decode(text.translate(_NO_BREAKS), validate=True)
     except (ValueError, binascii.Error):
+        return False
+    return True
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
         return False
     return True

@@ -32,6 +32,9 @@ _STEP = re.compile(
     r'\.?(?P<name>[A-Za-z_][A-Za-z0-9_-]*)|\[(?P<index>\d+)\]|\[(?P<quoted>"(?:[^"\\]|\\.)*")\]', re.ASCII
 )
 
+_QUOTED = re.compile(r"(['\"]).*\1", re.DOTALL)
+"""What PyYAML quotes of a file."""
+
 
 class _Loader(Reader, Scanner, Parser, Composer, BaseResolver):
     """Composes nodes; what the values are is decided here, not by PyYAML's constructors."""
@@ -126,7 +129,8 @@ def read(text: str) -> Iterator[tuple[object, Positions]]:
                 yield value, Positions(node)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise NotReadable(f"is not YAML: {error.problem or error.context}", mark.line + 1 if mark else 1) from error
+        words = _QUOTED.sub("…", error.problem or error.context or "")  # what it quotes may be a secret
+        raise NotReadable(f"is not YAML: {words}", mark.line + 1 if mark else 1) from None
     except yaml.YAMLError as error:
         raise NotReadable(
             "is not YAML: it holds a character that YAML does not allow", _line_of(text, error)

@@ -87,4 +87,4 @@ def _carrying(plan: Plan, values: tuple[Hidden, ...]) -> ExecRequest:
 
 def _requester(plan: Plan) -> Requester:
     metadata = plan.session.metadata
-    return Requester(metadata.namespace, metadata.name, metadata.uid)
+    return Requester(metadata.namespace, metadata.name, metadata.uid, plan.asked_at)

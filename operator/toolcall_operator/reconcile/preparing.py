@@ -62,6 +62,15 @@ async def prepare(record: Record, ports: Ports, held: AsyncExitStack) -> Ready |
 
 async def reach(record: Record, ports: Ports, held: AsyncExitStack) -> Ready | Lost:
     """The sandbox in which a claimed call may be running: whether it may run was decided when it was claimed."""
+    turned = False
+
+    async def take_turn(plan: Plan) -> None:
+        """It has had its turn, and has it from now on: nobody is given one whom it must not meet."""
+        nonlocal turned
+        if not turned:
+            turns = ports.slots.of(plan.session, plan.session_class, claimed=True, alone=runs_alone(record, plan))
+            await held.enter_async_context(turns)
+            turned = True
 
     async def opened() -> Ready | Lost:
         world = await ports.cluster.observe(record.call, live=True)
@@ -73,6 +82,7 @@ async def reach(record: Record, ports: Ports, held: AsyncExitStack) -> Ready | L
             raise Unavailable(f"{session} cannot be read: {world.unread}")  # its sandbox may be there all the same
         if plan is None:
             return Lost(Reason.SANDBOX_GONE, f"{session} is gone, with its sandbox")
+        await take_turn(plan)
         claim = record.call.status.dispatch if record.call.status else None
         opening = ports.sandboxes.open(plan.session, plan.session_class, claim=claim)
         try:
@@ -81,17 +91,16 @@ async def reach(record: Record, ports: Ports, held: AsyncExitStack) -> Ready | L
         except ProtocolBroken as refused:  # somebody with the right key may be following the call: its end is theirs
             raise Unavailable(f"the sandbox of the call does not take us: {refused}") from refused
 
+    with suppress(Unavailable):  # by what is remembered first: those who wait decide by that, too, and as fast
+        remembered = await ports.cluster.observe(record.call)
+        if plan := validation.resumed(record.call, remembered, ports.now()):
+            await take_turn(plan)
     try:
-        ready = await retried(opened, record, ports)
-        if isinstance(ready, Ready):
-            plan = ready.plan
-            turns = ports.slots.of(plan.session, plan.session_class, claimed=True, alone=runs_alone(record, plan))
-            await held.enter_async_context(turns)
+        return await retried(opened, record, ports)
     except SandboxLost as lost:
         return Lost(Reason(lost.reason), str(lost))
     except Unavailable as lasting:
         return Lost(Reason.SANDBOX_UNREACHABLE, str(lasting))
-    return ready
 
 
 async def decide(record: Record, ports: Ports) -> Plan | Refused | Unprobed:

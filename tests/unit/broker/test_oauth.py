@@ -23,6 +23,7 @@ from tests.unit.broker.desk import (
 )
 from tests.unit.stage import until
 from toolcall_operator import errors
+from toolcall_operator.core.credentials.secrets import REFRESH_MATERIAL
 from toolcall_operator.core.credentials.values import Hidden
 from toolcall_operator.core.exchange import Answer, Request
 from toolcall_operator.core.reasons import Reason
@@ -268,7 +269,8 @@ async def test_another_secret_of_the_same_name_is_judged_anew(desk: Desk) -> Non
 
 
 async def test_trouble_with_the_api_server_is_for_the_caller_to_try_again(desk: Desk) -> None:
-    desk.keeps_expiring()
+    desk.keeps_expiring(token_endpoint="")
+    desk.keeps_material(token_endpoint=ENDPOINT, labels=(REFRESH_MATERIAL,))
     desk.secrets.fail("read", SIBLING, errors.Unavailable("the API server is down"))
     desk.grants(access_token=NEW)
 

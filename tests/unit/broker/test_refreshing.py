@@ -299,7 +299,7 @@ async def test_a_token_is_not_renewed_where_its_sibling_alone_may_be_written(des
 
 
 async def test_a_sibling_of_a_kind_that_is_never_used_is_refused(desk: Desk) -> None:
-    desk.keeps_expiring()
+    desk.keeps_expiring(token_endpoint="")
     desk.keeps_material(token_endpoint=ENDPOINT, refresh_token=REFRESH)
     desk.secrets.put(SIBLING, desk.secrets.kept[SIBLING].data, type="helm.sh/release.v1")
 
@@ -327,7 +327,7 @@ async def test_a_sibling_without_the_label_is_passed_over(desk: Desk) -> None:
 
 
 async def test_a_sibling_that_may_not_be_read_is_not_passed_over(desk: Desk) -> None:
-    desk.keeps_expiring()
+    desk.keeps_expiring(token_endpoint="")
     desk.secrets.forbidden.add(("read", SIBLING))
 
     refused = await desk.refusal(oauth())
@@ -339,10 +339,32 @@ async def test_a_sibling_that_may_not_be_read_is_not_passed_over(desk: Desk) -> 
 
 async def test_no_secret_of_one_is_sent_to_the_endpoint_of_the_other(desk: Desk) -> None:
     """Whoever may write one of the two would have what is in the other sent to himself."""
-    desk.keeps_expiring(token_endpoint="https://evil.example", client_id="")
-    desk.keeps_material(client_id="theirs", client_secret=CLIENT_SECRET)
+    desk.keeps_expiring(token_endpoint="https://evil.example", client_id="", refresh_token="")
+    desk.keeps_material(refresh_token=REFRESH, client_id="theirs", client_secret=CLIENT_SECRET)
 
     refused = await desk.refusal(oauth())
 
     assert refused.reason == Reason.CREDENTIAL_EXPIRED
     assert desk.egress.sent == []
+
+
+async def test_beside_a_secret_that_is_whole_nobodys_sibling_counts(desk: Desk) -> None:
+    """Whoever may make a Secret, and not read this one, would have its refresh token sent to himself."""
+    desk.keeps_expiring()
+    desk.keeps_material(token_endpoint="https://evil.example", labels=(REFRESH_MATERIAL, CONSENT))
+    desk.grants(access_token=NEW)
+
+    assert await desk.value(oauth()) == NEW
+    assert {request.url for request in desk.egress.sent} == {ENDPOINT}
+
+
+async def test_a_grant_is_not_remembered_for_another_scope_or_longer_than_it_is_good(desk: Desk) -> None:
+    desk.keeps_expiring(scope="read")
+    desk.grants(access_token=NEW, expires_in=5)
+    await desk.resolve(oauth())
+    asked = len(desk.egress.sent)
+    desk.passes(timedelta(seconds=6))
+
+    await desk.resolve(oauth())
+
+    assert len(desk.egress.sent) > asked

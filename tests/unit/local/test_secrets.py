@@ -101,3 +101,21 @@ def test_lint_tells_what_is_wrong_with_a_secret_and_nothing_about_one_that_is_ri
 
     assert [each.path for each in found] == ["data.token"]
     assert VALUE not in str(found)
+
+
+def test_base64_may_be_broken_into_lines() -> None:
+    found = secrets.parsed(document(data={"token": "Z2hw\r\nXzE="}, stringData={}))
+
+    assert found.data == {"token": b"ghp_1"}
+
+
+def test_text_that_is_no_unicode_is_told_by_its_field() -> None:
+    with pytest.raises(Malformed, match=r"stringData.token must be valid Unicode text"):
+        secrets.parsed(document(stringData={"token": "\ud800x"}))
+
+
+async def test_what_is_given_may_be_any_bytes() -> None:
+    found = await FileSecrets({("github", "token"): "a\udcff"}).read("default", "github")
+
+    assert found is not None
+    assert found.data == {"token": b"a\xff"}

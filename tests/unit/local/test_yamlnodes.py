@@ -188,3 +188,12 @@ def test_a_field_has_the_line_on_which_it_stands_or_that_of_what_should_hold_it(
     ((_, positions),) = yamlnodes.read(POSITIONS)
 
     assert positions.line(path) == line
+
+
+@pytest.mark.parametrize("text", ("a: *hunter2", "a: 'hunter2", "a: &hunter2 1\nb: &hunter2 2"))
+def test_what_is_wrong_with_a_file_is_told_without_quoting_it(text: str) -> None:
+    with pytest.raises(yamlnodes.NotReadable) as told:
+        list(yamlnodes.read(text))
+
+    assert "hunter2" not in str(told.value)
+    assert told.value.__cause__ is None

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from toolcall_operator.adapters.cluster.client import Client
@@ -20,6 +21,7 @@ from toolcall_operator.adapters.cluster.resources import (
     Address,
     Resource,
 )
+from toolcall_operator.api import times
 from toolcall_operator.api.base import GROUP
 from toolcall_operator.core.credentials.secrets import PASSTHROUGH
 from toolcall_operator.errors import Gone, Rejected
@@ -207,6 +209,18 @@ async def require(client: Client) -> None:
     problems = await asyncio.gather(*(_problem(client, each) for each in POLICIES))
     if told := list(filter(None, problems)):
         raise Rejected(f"the API server does not ask who may use which Secret: {'; '.join(told)}; apply {FILE}")
+
+
+async def judging_since(client: Client) -> datetime:
+    """When the newest of the policies and bindings was made: what was written before, none of them has seen.
+
+    Raises:
+        Unavailable: it cannot be asked.
+        Gone: one is not there.
+    """
+    kinds = (ADMISSION_POLICIES, ADMISSION_BINDINGS)
+    found = await asyncio.gather(*(client.get(kind.named(name)) for kind in kinds for name in NAMES))
+    return max(times.parse(each["metadata"]["creationTimestamp"]) for each in found)
 
 
 async def _problem(client: Client, policy: Policy) -> str:

@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from toolcall_operator.core.credentials import text
-from toolcall_operator.core.credentials.secrets import SecretObject
+from toolcall_operator.core.credentials.secrets import REFRESH_MATERIAL, SecretObject
 from toolcall_operator.core.credentials.values import Hidden
 from toolcall_operator.core.outcomes import Refused
 from toolcall_operator.core.reasons import Reason
 
 GITHUB = "https://api.github.com"
+
+_MAKERS = {"access_token": ("refresh_token", "client_secret"), "app-id": ("private-key",)}
+"""By the key that tells what a Secret is for, those of its keys that no call is given."""
 
 _APP = re.compile(r"[A-Za-z0-9.]{1,64}", re.ASCII)
 _INSTALLATION = re.compile(r"[0-9]{1,20}", re.ASCII)
@@ -40,6 +43,11 @@ class RefreshMaterial:
     client_secret: Hidden | None = None
     scope: str = ""
 
+    @property
+    def whole(self) -> bool:
+        """Whether it needs nothing of another Secret."""
+        return self.refresh_token is not None and bool(self.token_endpoint)
+
 
 @dataclass(frozen=True, slots=True)
 class GitHubApp:
@@ -52,7 +60,10 @@ class GitHubApp:
 
 
 def static(secret: SecretObject, key: str) -> Hidden | Refused:
-    """The value of one key."""
+    """The value of one key; not of one that is kept for making others, which are good for less and not for as long."""
+    if REFRESH_MATERIAL in secret.labels or any(mark in secret.data and key in keys for mark, keys in _MAKERS.items()):
+        words = f"Secret {secret.namespace}/{secret.name} key {key} is for making tokens, and not given to calls"
+        return Refused(Reason.CREDENTIAL_SOURCE_FORBIDDEN, words)
     found = _read(secret, needed=(key,))
     return found if isinstance(found, Refused) else found[key]
 

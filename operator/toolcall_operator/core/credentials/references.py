@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 EARLY = timedelta(minutes=1)
@@ -55,8 +55,12 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Requester:
-    """On behalf of which session credentials are asked for: some Secrets are for one session only."""
+    """On behalf of which session credentials are asked for: some Secrets are for one session only.
+
+    `asked_at` is when the call was made, None if nobody knows.
+    """
 
     namespace: str
     session: str
     session_uid: str
+    asked_at: datetime | None = None

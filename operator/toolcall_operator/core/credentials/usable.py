@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Protocol
 
 from toolcall_operator.api.base import GROUP, OwnerReference
@@ -27,10 +28,17 @@ class Rules(Protocol):
         """Whether a Secret must carry the label; otherwise an admission policy has judged whoever named it."""
         ...
 
+    @property
+    def judged_since(self) -> datetime | None:
+        """Since when the policy judges; whoever named a Secret before was not. None: there is no policy."""
+        ...
+
 
 def objection(secret: SecretObject, reference: Reference, requester: Requester, rules: Rules) -> Refused | None:
     """Why a call of this session may not use the Secret; None if it may."""
-    words = next(_objections(secret, requester, consent_required=rules.consent_required), None)
+    since, asked_at = rules.judged_since, requester.asked_at
+    unjudged = since is not None and (asked_at is None or asked_at < since)
+    words = next(_objections(secret, requester, consent_required=rules.consent_required or unjudged), None)
     return Refused(Reason.CREDENTIAL_SOURCE_FORBIDDEN, f"{reference.path}: {words}", reference.path) if words else None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from typing import cast
 
 import pytest
@@ -24,11 +25,15 @@ class Policies:
     def __init__(self) -> None:
         self.trouble: OperatorError | None = None
         self.looks = 0
+        self.made_at = datetime(2026, 3, 1, tzinfo=UTC)
 
     async def require(self, _client: Client) -> None:
         self.looks += 1
         if self.trouble:
             raise self.trouble
+
+    async def judging_since(self, _client: Client) -> datetime:
+        return self.made_at
 
     async def looked_at(self) -> None:
         """Return after one more look."""
@@ -40,6 +45,7 @@ class Policies:
 def policies(monkeypatch: pytest.MonkeyPatch) -> Policies:
     made = Policies()
     monkeypatch.setattr(admission, "require", made.require)
+    monkeypatch.setattr(admission, "judging_since", made.judging_since)
     monkeypatch.setattr(consent, "LOOK_EVERY", 0.001)
     return made
 
@@ -93,15 +99,50 @@ async def test_policies_that_are_taken_away_bring_the_label_back_until_they_are_
     assert told == [(logging.ERROR, True), (logging.WARNING, False)]
 
 
-async def test_an_api_server_that_does_not_answer_changes_nothing(policies: Policies) -> None:
+async def test_an_api_server_that_does_not_answer_twice_brings_the_label_back(policies: Policies) -> None:
     chosen = Consent(NOBODY, by_label=False)
     await chosen.settle()
     policies.trouble = Unavailable("it does not answer")
     keeping = asyncio.create_task(chosen.keep())
 
-    await policies.looked_at()
-
+    await until(lambda: policies.looks == 2)
     assert not chosen.required
+    await until(lambda: chosen.required)
+
+    keeping.cancel()
+    with suppress(asyncio.CancelledError):
+        await keeping
+
+
+async def test_who_comes_to_lead_looks_at_once(policies: Policies, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consent, "LOOK_EVERY", 3600.0)
+    chosen = Consent(NOBODY, by_label=False)
+    await chosen.settle()
+    policies.trouble = Rejected("a policy is not there")
+    keeping = asyncio.create_task(chosen.keep())
+
+    await until(lambda: chosen.required)
+
+    keeping.cancel()
+    with suppress(asyncio.CancelledError):
+        await keeping
+
+
+async def test_policies_judge_since_they_were_made_or_were_last_missed(policies: Policies) -> None:
+    chosen = Consent(NOBODY, by_label=False)
+    assert chosen.judged_since is None
+    await chosen.settle()
+    assert chosen.judged_since == policies.made_at + consent.SETTLING
+
+    keeping = asyncio.create_task(chosen.keep())
+    policies.trouble = Rejected("a policy is not there")
+    await until(lambda: chosen.required)
+    before = datetime.now(UTC)
+    policies.trouble = None
+    await until(lambda: not chosen.required)
+
+    assert chosen.judged_since
+    assert chosen.judged_since > before - timedelta(seconds=10)
     keeping.cancel()
     with suppress(asyncio.CancelledError):
         await keeping

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.unit.core.credentials.examples import MARK, VALUE, secret
 from toolcall_operator.core.credentials import layouts
 from toolcall_operator.core.credentials.layouts import GITHUB, GitHubApp, OAuthToken, RefreshMaterial
-from toolcall_operator.core.credentials.secrets import SecretObject
+from toolcall_operator.core.credentials.secrets import REFRESH_MATERIAL, SecretObject
 from toolcall_operator.core.credentials.values import Hidden
 from toolcall_operator.core.outcomes import Refused
 from toolcall_operator.core.reasons import Reason
@@ -293,3 +293,26 @@ def test_whatever_is_written_is_a_moment_or_none(text: str) -> None:
     found = layouts.moment(text)
 
     assert found is None or found.utcoffset() == timedelta()
+
+
+@pytest.mark.parametrize(
+    ("data", "key"),
+    (
+        ({"access_token": b"a", "refresh_token": b"hunter2"}, "refresh_token"),
+        ({"access_token": b"a", "client_secret": b"hunter2"}, "client_secret"),
+        ({"app-id": b"1", "private-key": b"hunter2"}, "private-key"),
+    ),
+)
+def test_what_tokens_are_made_of_is_given_to_no_call(data: dict[str, bytes], key: str) -> None:
+    found = layouts.static(SecretObject("default", "login", "1", "1", data=data), key)
+
+    assert isinstance(found, Refused)
+    assert found.reason is Reason.CREDENTIAL_SOURCE_FORBIDDEN
+    assert "hunter2" not in found.message
+
+
+def test_nor_is_anything_of_a_secret_that_renews_another() -> None:
+    labels = {REFRESH_MATERIAL: ""}
+    found = layouts.static(SecretObject("default", "a-refresh", "1", "1", labels=labels, data={"a": b"b"}), "a")
+
+    assert isinstance(found, Refused)

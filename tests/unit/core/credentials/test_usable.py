@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -30,6 +31,7 @@ class Rules:
     """Implements `usable.Rules`."""
 
     consent_required: bool = True
+    judged_since: datetime | None = None
 
 
 def words(found: SecretObject, *, consent_required: bool = True) -> str:
@@ -161,3 +163,16 @@ def test_a_secret_that_belongs_to_another_session_may_not_be_used(
 )
 def test_what_a_secret_holds_decides_nothing(fields: dict[str, Any]) -> None:
     assert words(secret(**fields)) == ""
+
+
+@pytest.mark.parametrize(
+    ("asked_at", "refused"), ((-1, True), (None, True), (1, False)), ids=("before", "nobody knows", "after")
+)
+def test_who_asked_before_the_policies_judged_needs_the_label(asked_at: int | None, *, refused: bool) -> None:
+    since = datetime(2026, 3, 1, tzinfo=UTC)
+    at = since + timedelta(seconds=asked_at) if asked_at is not None else None
+    requester = replace(REQUESTER, asked_at=at)
+
+    found = usable.objection(secret(labels={}), REFERENCE, requester, Rules(consent_required=False, judged_since=since))
+
+    assert (found is not None) is refused

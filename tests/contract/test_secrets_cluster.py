@@ -13,7 +13,7 @@ from tests.contract.secrets import SecretsSuite
 from tests.e2e import apis
 from tests.kubectl import Kubectl
 from toolcall_operator.adapters.cluster.client import Client
-from toolcall_operator.adapters.cluster.resources import SECRETS
+from toolcall_operator.adapters.cluster.resources import CONFIG_MAPS, SECRETS
 from toolcall_operator.adapters.cluster.secrets import KubernetesSecrets
 from toolcall_operator.core.credentials.secrets import CONSENT
 
@@ -79,7 +79,9 @@ class TestClusterSecrets(SecretsSuite):
 
     async def test_an_owner_is_read(self, keeper: ClusterKeeper) -> None:
         await keeper.create("owned", {"token": b"any"})
-        owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": "b3a1"}
+        made = await keeper.anybody.create(CONFIG_MAPS.within(keeper.namespace), {"metadata": {"name": "owner"}})
+        uid = made["metadata"]["uid"]  # of one that is there: what nobody owns any more is collected
+        owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": uid}
         part = {"metadata": {"ownerReferences": [owner]}}
         await keeper.anybody.merge(SECRETS.named("owned", keeper.namespace), part)
 
@@ -87,7 +89,7 @@ class TestClusterSecrets(SecretsSuite):
 
         assert found is not None
         [read] = found.owners
-        assert (read.api_version, read.kind, read.name, read.uid) == ("v1", "ConfigMap", "owner", "b3a1")
+        assert (read.api_version, read.kind, read.name, read.uid) == ("v1", "ConfigMap", "owner", uid)
 
     async def test_a_secret_of_the_largest_size_is_read_and_written(self, keeper: ClusterKeeper) -> None:
         most = bytes(1 << 20)
